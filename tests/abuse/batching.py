@@ -10,8 +10,8 @@ import grpc
 
 from attacks import attack
 from boardwire_v1 import batch_pb2 as pb
-from calls import OK, PATIENCE, Stubs, batch_request, bearer, counted, outcome, reason
-from target import Target, expect, until
+from calls import CALL_TIMEOUT, OK, Stubs, batch_request, bearer, format_counts, outcome, reason
+from target import Target, expect, wait_until
 
 #: A client that opens a costly batch, says so, and steps it until it is killed.
 DOOMED = """
@@ -47,13 +47,15 @@ def parallel_openings(target: Target, size: int) -> str:
         for _ in range(2):
             futures = [stubs.batches.OpenBatch.future(opening(256)) for _ in range(size)]
             ended = Counter(outcome(each) for each in futures)
-            expect(ended == {OK: most, "CALLER_FULL": size - most}, f"openings ended as {counted(ended)}")
+            expect(
+                ended == {OK: most, "CALLER_FULL": size - most}, f"openings ended as {format_counts(ended)}"
+            )
             for each in futures:
                 if each.code() is grpc.StatusCode.OK:
                     opened = each.result()
                     close = pb.CloseBatchRequest(batch_id=opened.batch.id)
                     stubs.batches.CloseBatch(close, metadata=bearer(opened.token))
-    return counted(ended)
+    return format_counts(ended)
 
 
 @attack(quick=20, full=200, flags=lambda size: ("--max-environments", 8_192), slack=64)
@@ -63,7 +65,7 @@ def abandoned_openings(target: Target, size: int) -> str:
     def full() -> bool:
         with Stubs(target.address) as stubs:
             try:
-                stubs.batches.OpenBatch(opening(8_192), timeout=PATIENCE)
+                stubs.batches.OpenBatch(opening(8_192), timeout=CALL_TIMEOUT)
             except grpc.RpcError as error:
                 expect(reason(error) == "ENVIRONMENTS_FULL", f"an opening was refused with {reason(error)}")
                 return False
@@ -79,7 +81,7 @@ def abandoned_openings(target: Target, size: int) -> str:
                     future.cancel()
             except grpc.RpcError:
                 pass
-    took = until(full, 30, "environments did not return")
+    took = wait_until(full, 30, "environments did not return")
     return f"all environments free after {took:.1f} s"
 
 
@@ -93,10 +95,12 @@ def dying_clients(target: Target, size: int) -> str:
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=sys.path[0]) as client:
             assert client.stdout is not None
             expect(client.stdout.readline() == "opening\n", "a client did not start")
-            until(lambda: target.load(0.2) > usual + 0.5, 30, "the batch was not worked on")
+            wait_until(lambda: target.load(0.2) > usual + 0.5, 30, "the batch was not worked on")
             if turn % 2:
-                until(lambda: target.load(0.2) > usual + 0.5, 30, "the batch was not worked on")
+                wait_until(lambda: target.load(0.2) > usual + 0.5, 30, "the batch was not worked on")
             client.kill()
-        took = until(lambda: target.load(0.25) < usual + 0.3, 30, "the work of a dead client did not end")
+        took = wait_until(
+            lambda: target.load(0.25) < usual + 0.3, 30, "the work of a dead client did not end"
+        )
         longest = max(longest, took)
     return f"{usual:.2f} processors otherwise, its work ended within {longest:.1f} s"

@@ -23,9 +23,9 @@ from boardwire_v1.match_pb2 import Clock, MatchConfig
 from boardwire_v1.observation_pb2 import Observation
 from target import Failed, Target, expect
 
-Asked = TypeVar("Asked")
+Request = TypeVar("Request")
 #: No call of the suite may take longer, however busy the server is.
-PATIENCE = 60.0
+CALL_TIMEOUT = 60.0
 #: What a call without an error is counted as.
 OK = "OK"
 
@@ -94,9 +94,9 @@ def reason(error: grpc.RpcError | grpc.Call) -> str:
 def outcome(future: Any) -> str:
     """How a call ended: OK, or the reason of its refusal."""
     try:
-        future.result(timeout=PATIENCE)
+        future.result(timeout=CALL_TIMEOUT)
     except grpc.FutureTimeoutError:
-        raise Failed(f"a call was not answered within {PATIENCE:g} s") from None
+        raise Failed(f"a call was not answered within {CALL_TIMEOUT:g} s") from None
     except grpc.FutureCancelledError:
         return "CANCELLED"
     except grpc.RpcError as error:
@@ -105,11 +105,11 @@ def outcome(future: Any) -> str:
 
 
 def flood(
-    call: Callable[[Asked], Any],
-    requests: Iterable[Asked],
+    call: Callable[[Request], Any],
+    requests: Iterable[Request],
     *,
     width: int = 256,
-    answer: Callable[[Asked, Any], None] | None = None,
+    on_response: Callable[[Request, Any], None] | None = None,
 ) -> Counter[str]:
     """Makes calls, `width` at a time, by `call`, which begins one; counts how they ended.
 
@@ -117,22 +117,22 @@ def flood(
     """
     free, ended, failures = threading.Semaphore(width), Counter[str](), list[BaseException]()
 
-    def done(asked: Asked, future: Any) -> None:
+    def done(request: Request, future: Any) -> None:
         try:
             result = outcome(future)
             ended[result] += 1
-            if result == OK and answer is not None:
-                answer(asked, future.result())
+            if result == OK and on_response is not None:
+                on_response(request, future.result())
         except BaseException as error:
             failures.append(error)
         finally:
             free.release()
 
-    for asked in requests:
-        expect(free.acquire(timeout=PATIENCE), f"calls were not answered within {PATIENCE:g} s")
-        call(asked).add_done_callback(lambda future, asked=asked: done(asked, future))
+    for request in requests:
+        expect(free.acquire(timeout=CALL_TIMEOUT), f"calls were not answered within {CALL_TIMEOUT:g} s")
+        call(request).add_done_callback(lambda future, request=request: done(request, future))
     for _ in range(width):
-        expect(free.acquire(timeout=PATIENCE), f"calls were not answered within {PATIENCE:g} s")
+        expect(free.acquire(timeout=CALL_TIMEOUT), f"calls were not answered within {CALL_TIMEOUT:g} s")
     if failures:
         raise failures[0]
     return ended
@@ -161,24 +161,24 @@ class Seat:
 
     def observe(self, seat: int = 0) -> Observation:
         """What a seat sees now."""
-        asked = match_service_pb2.ObserveRequest(match_id=self.match_id)
-        return self.stubs.matches.Observe(asked, metadata=bearer(self.tokens[seat])).observation
+        request = match_service_pb2.ObserveRequest(match_id=self.match_id)
+        return self.stubs.matches.Observe(request, metadata=bearer(self.tokens[seat])).observation
 
     def act(self, seat: int = 0) -> None:
         """Makes the first legal decision at a seat that owes one."""
-        self.answer(self.observe(seat), seat)
+        self.choose_first(self.observe(seat), seat)
 
-    def answer(self, seen: Observation, seat: int = 0, **more: Any) -> Observation:
+    def choose_first(self, obs: Observation, seat: int = 0, **fields: Any) -> Observation:
         """Makes the first legal decision of those that a seat has seen; gives what it sees then."""
         act = match_service_pb2.ActRequest(
             match_id=self.match_id,
-            episode=seen.episode,
-            decision=seen.decision,
-            action=legal(seen.mask)[0],
-            **more,
+            episode=obs.episode,
+            decision=obs.decision,
+            action=legal(obs.mask)[0],
+            **fields,
         )
         metadata = bearer(self.tokens[seat])
-        return self.stubs.matches.Act(act, metadata=metadata, timeout=PATIENCE).observation
+        return self.stubs.matches.Act(act, metadata=metadata, timeout=CALL_TIMEOUT).observation
 
     def alternate(self) -> None:
         """Makes decisions at seat 1 until seat 0 owes one: who comes next depends on the cards."""
@@ -187,8 +187,8 @@ class Seat:
 
     def close(self) -> None:
         """Closes the match."""
-        asked = match_service_pb2.CloseMatchRequest(match_id=self.match_id)
-        self.stubs.matches.CloseMatch(asked, metadata=bearer(self.created.host_token))
+        request = match_service_pb2.CloseMatchRequest(match_id=self.match_id)
+        self.stubs.matches.CloseMatch(request, metadata=bearer(self.created.host_token))
 
 
 def match_request(
@@ -199,10 +199,10 @@ def match_request(
     request_id: str = "",
 ) -> match_service_pb2.CreateMatchRequest:
     """Asks for a match of these players, of Faraway unless the configuration names another game."""
-    asked = match_service_pb2.CreateMatchRequest(config=config, seed=seed, request_id=request_id)
-    asked.config.game = asked.config.game or "faraway"
-    asked.config.players.extend(map(player, players))
-    return asked
+    request = match_service_pb2.CreateMatchRequest(config=config, seed=seed, request_id=request_id)
+    request.config.game = request.config.game or "faraway"
+    request.config.players.extend(map(player, players))
+    return request
 
 
 def batch_request(players: Sequence[str], environments: int, *, request_id: str = "") -> OpenBatchRequest:
@@ -220,12 +220,12 @@ def legal(mask: bytes) -> list[int]:
     return [action for action in range(8 * len(mask)) if mask[action // 8] >> action % 8 & 1]
 
 
-def counted(counts: Counter[str]) -> str:
+def format_counts(counts: Counter[str]) -> str:
     """Counts as figures of a line."""
     return ", ".join(f"{count:,} {name}" for name, count in counts.most_common())
 
 
-def served(target: Target) -> None:
+def check_served(target: Target) -> None:
     """Fails unless a new connection is served."""
     with Stubs(target.address) as stubs:
         seat = Seat(stubs)

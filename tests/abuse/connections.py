@@ -7,9 +7,9 @@ import socket
 import struct
 
 from attacks import attack
-from calls import Seat, Stubs, served
-from target import Failed, Target, expect, until
-from wire import Wire, gone, raw
+from calls import Seat, Stubs, check_served
+from target import Failed, Target, expect, wait_until
+from wire import Wire, is_closed, raw_connection
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 SETTINGS = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
@@ -47,14 +47,16 @@ def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
 def silent_connections(target: Target, size: int) -> str:
     """Connections that begin and fall silent: those that have not begun HTTP/2 are ended in time."""
     before = target.descriptors()
-    connections = [raw(target, SILENCE[turn % len(SILENCE)]) for turn in range(size)]
+    connections = [raw_connection(target, SILENCE[turn % len(SILENCE)]) for turn in range(size)]
     silent = [each for turn, each in enumerate(connections) if turn % len(SILENCE) < 3]
     begun = [each for turn, each in enumerate(connections) if turn % len(SILENCE) >= 3]
-    took = until(lambda: all(gone(each) for each in silent), 30, "silent connections were not ended")
-    expect(not any(gone(each) for each in begun), "a connection was ended that had begun")
-    served(target)
+    took = wait_until(
+        lambda: all(is_closed(each) for each in silent), 30, "silent connections were not ended"
+    )
+    expect(not any(is_closed(each) for each in begun), "a connection was ended that had begun")
+    check_served(target)
     close(connections)
-    until(lambda: target.descriptors() <= before + 1, 30, "connections did not end")
+    wait_until(lambda: target.descriptors() <= before + 1, 30, "connections did not end")
     return f"{len(silent)} ended after {took:.1f} s, {len(begun)} kept"
 
 
@@ -63,7 +65,7 @@ def half_open_connections(target: Target, size: int) -> str:
     """Connections that are shut in one direction, or reset, in every state."""
     before = target.descriptors()
     for turn in range(size):
-        connection = raw(target, SILENCE[turn % len(SILENCE)])
+        connection = raw_connection(target, SILENCE[turn % len(SILENCE)])
         if turn % 3 == 0:
             connection.shutdown(socket.SHUT_WR)
         elif turn % 3 == 1:
@@ -71,30 +73,32 @@ def half_open_connections(target: Target, size: int) -> str:
         connection.close()
     waiting = []
     for turn in range(100):
-        waiting.append(raw(target, SILENCE[turn % len(SILENCE)]))
+        waiting.append(raw_connection(target, SILENCE[turn % len(SILENCE)]))
         waiting[-1].shutdown(socket.SHUT_WR)
-    until(lambda: all(gone(each) for each in waiting), 30, "connections without a writer were not ended")
+    wait_until(
+        lambda: all(is_closed(each) for each in waiting), 30, "connections without a writer were not ended"
+    )
     close(waiting)
-    until(lambda: target.descriptors() <= before, 30, "connections did not end")
-    served(target)
+    wait_until(lambda: target.descriptors() <= before, 30, "connections did not end")
+    check_served(target)
     return f"{size} connections"
 
 
 @attack(quick=400, full=20_000)
 def nonsense(target: Target, size: int) -> str:
     """Bytes that are no HTTP/2, and frames that are none after a proper beginning."""
-    dice = random.Random(size)
+    rng = random.Random(size)
     for turn in range(size):
         if turn % 2:
             data = NONSENSE[turn // 2 % len(NONSENSE)]
         else:
-            data = PREFACE + SETTINGS + dice.randbytes(dice.randrange(200))
+            data = PREFACE + SETTINGS + rng.randbytes(rng.randrange(200))
         try:
-            connection = raw(target, data)
+            connection = raw_connection(target, data)
         except OSError as error:
             raise Failed(f"connection {turn} was not accepted: {error}") from None
         connection.close()
-    served(target)
+    check_served(target)
     return f"{size} connections"
 
 
@@ -115,7 +119,7 @@ def frames(target: Target, size: int) -> str:
     ends = []
     for name, flood in floods.items():
         opening = frame(1, 0 if name == "continuations" else 4, 1, head)
-        connection = raw(target, PREFACE + SETTINGS + opening)
+        connection = raw_connection(target, PREFACE + SETTINGS + opening)
         connection.settimeout(5)
         sent = 0
         try:
@@ -126,7 +130,7 @@ def frames(target: Target, size: int) -> str:
             # Ended, or not read any more since our side reads no answers: both stop the flood.
             ends.append(name)
         connection.close()
-        served(target)
+        check_served(target)
     return f"stopped {', '.join(ends) or 'none'}"
 
 
@@ -143,7 +147,7 @@ def full_descriptor_table(target: Target, size: int) -> str:
         connections.append(pending(target))
         return target.descriptors() >= before + size // 2 - 2
 
-    until(is_full, 30, "the table did not fill")
+    wait_until(is_full, 30, "the table did not fill")
     connections += [pending(target) for _ in range(size - size // 2)]
     busy = target.load(2)
     expect(busy < 0.6, f"the server keeps {busy:.2f} processors busy while its table is full")
@@ -151,9 +155,9 @@ def full_descriptor_table(target: Target, size: int) -> str:
     close(connections)
     # Where its queue has overflowed all the same, Linux leaves the server connections whose other side is
     # gone without a word. They end with the time for the first bytes.
-    took = until(lambda: target.descriptors() <= before + 1, 90, "descriptors did not return")
+    took = wait_until(lambda: target.descriptors() <= before + 1, 90, "descriptors did not return")
     target.limit_descriptors(usual)
-    served(target)
+    check_served(target)
     return f"{held} descriptors of {before + size // 2}, {busy:.2f} processors, back after {took:.1f} s"
 
 
@@ -165,13 +169,13 @@ def full_descriptor_table(target: Target, size: int) -> str:
 )
 def many_connections(target: Target, size: int) -> str:
     """More connections than a caller may have: those too many are ended at once, others find room."""
-    connections = [raw(target, PREFACE + SETTINGS) for _ in range(size)]
-    until(lambda: sum(map(gone, connections)) >= size - size // 2, 30, "connections were not ended")
-    ended = sum(map(gone, connections))
+    connections = [raw_connection(target, PREFACE + SETTINGS) for _ in range(size)]
+    wait_until(lambda: sum(map(is_closed, connections)) >= size - size // 2, 30, "connections were not ended")
+    ended = sum(map(is_closed, connections))
     expect(ended == size - size // 2, f"{ended} of {size} connections were ended")
     # This machine is one caller, by whatever address.
     elsewhere = socket.create_connection(target.host, source_address=("127.0.0.2", 0))
-    until(lambda: gone(elsewhere), 30, "another address of this machine was served")
+    wait_until(lambda: is_closed(elsewhere), 30, "another address of this machine was served")
     elsewhere.close()
     with Stubs(target.unix) as stubs:
         Seat(stubs).act()
@@ -182,6 +186,6 @@ def many_connections(target: Target, size: int) -> str:
         wire.close()
         return bool(wire.h2.remote_settings.max_concurrent_streams < 2**31)
 
-    until(room, 30, "there was no room again")
-    served(target)
+    wait_until(room, 30, "there was no room again")
+    check_served(target)
     return f"{ended} of {size} ended"

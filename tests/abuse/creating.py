@@ -13,45 +13,45 @@ from attacks import attack
 from boardwire_v1 import match_pb2 as pb_match
 from boardwire_v1 import match_service_pb2 as pb
 from calls import (
+    CALL_TIMEOUT,
     OK,
-    PATIENCE,
     Seat,
     Stubs,
     batch_request,
     bearer,
-    counted,
+    check_served,
     flood,
+    format_counts,
     match_request,
     outcome,
     reason,
-    served,
 )
-from target import Target, expect, until
-from wire import framed, opened
+from target import Target, expect, wait_until
+from wire import framed, open_calls
 
 
 def close(stubs: Stubs, created: pb.CreateMatchResponse) -> grpc.Future[pb.CloseMatchResponse]:
     """Begins to close a match."""
-    asked = pb.CloseMatchRequest(match_id=created.match.id)
-    return stubs.matches.CloseMatch.future(asked, metadata=bearer(created.host_token))
+    request = pb.CloseMatchRequest(match_id=created.match.id)
+    return stubs.matches.CloseMatch.future(request, metadata=bearer(created.host_token))
 
 
 @attack(quick=2_000, full=20_000, flags=lambda size: ("--max-matches-per-caller", size))
 def matches(target: Target, size: int) -> str:
     """As many matches as a caller may have, and more; then all are closed."""
     made: list[pb.CreateMatchResponse] = []
-    asked = match_request(["agent", "random"])
+    request = match_request(["agent", "random"])
     with Stubs(target.address) as stubs:
         created = flood(
             stubs.matches.CreateMatch.future,
-            [asked] * (size + 100),
-            answer=lambda _, answer: made.append(answer),
+            [request] * (size + 100),
+            on_response=lambda _, response: made.append(response),
         )
-        expect(created == {OK: size, "CALLER_FULL": 100}, f"matches were created as {counted(created)}")
+        expect(created == {OK: size, "CALLER_FULL": 100}, f"matches were created as {format_counts(created)}")
         closed = flood(lambda match: close(stubs, match), made)
-        expect(closed == {OK: size}, f"matches were closed as {counted(closed)}")
-        served(target)
-    return counted(created)
+        expect(closed == {OK: size}, f"matches were closed as {format_counts(closed)}")
+        check_served(target)
+    return format_counts(created)
 
 
 @attack(
@@ -62,16 +62,16 @@ def matches(target: Target, size: int) -> str:
 )
 def abandoned_matches(target: Target, size: int) -> str:
     """Matches that nobody closes make room when they have been idle for too long."""
-    asked = match_request(["agent", "agent"])
+    request = match_request(["agent", "agent"])
     with Stubs(target.address) as stubs:
-        created = flood(stubs.matches.CreateMatch.future, [asked] * size)
-        expect(set(created) <= {OK, "MATCHES_FULL"} and created[OK], f"created as {counted(created)}")
+        created = flood(stubs.matches.CreateMatch.future, [request] * size)
+        expect(set(created) <= {OK, "MATCHES_FULL"} and created[OK], f"created as {format_counts(created)}")
 
         def gone() -> bool:
             token = ""
             while True:
-                asked = pb.ListMatchesRequest(page_size=1_000, page_token=token)
-                page = stubs.matches.ListMatches(asked)
+                page_request = pb.ListMatchesRequest(page_size=1_000, page_token=token)
+                page = stubs.matches.ListMatches(page_request)
                 open_ones = sum(match.state != pb_match.MATCH_STATE_CLOSED for match in page.matches)
                 token = page.next_page_token
                 # The innocent client's goes on.
@@ -80,9 +80,9 @@ def abandoned_matches(target: Target, size: int) -> str:
                 if not token:
                     return True
 
-        took = until(gone, 60, "abandoned matches did not end")
-    served(target)
-    return f"{counted(created)}, gone after {took:.0f} s"
+        took = wait_until(gone, 60, "abandoned matches did not end")
+    check_served(target)
+    return f"{format_counts(created)}, gone after {took:.0f} s"
 
 
 @attack(quick=1_000, full=5_000)
@@ -91,14 +91,18 @@ def waiting_calls(target: Target, size: int) -> str:
     with Stubs(target.address) as stubs:
         seat = Seat(stubs, ["agent", "agent"])
         seat.act(0)
-        asked = pb.ObserveRequest(match_id=seat.match_id, wait=True)
-        futures = [stubs.matches.Observe.future(asked, metadata=bearer(seat.tokens[0])) for _ in range(size)]
-        until(lambda: sum(each.done() for each in futures) >= size - 16, PATIENCE, "calls were not refused")
+        request = pb.ObserveRequest(match_id=seat.match_id, wait=True)
+        futures = [
+            stubs.matches.Observe.future(request, metadata=bearer(seat.tokens[0])) for _ in range(size)
+        ]
+        wait_until(
+            lambda: sum(each.done() for each in futures) >= size - 16, CALL_TIMEOUT, "calls were not refused"
+        )
         seat.alternate()
         ended = Counter(outcome(each) for each in futures)
-        expect(ended == {OK: 16, "SEAT_BUSY": size - 16}, f"the calls ended as {counted(ended)}")
+        expect(ended == {OK: 16, "SEAT_BUSY": size - 16}, f"the calls ended as {format_counts(ended)}")
         seat.close()
-    return counted(ended)
+    return format_counts(ended)
 
 
 @attack(
@@ -111,16 +115,18 @@ def permitted_waiting_calls(target: Target, size: int) -> str:
     with Stubs(target.address) as stubs, Stubs(target.address) as other:
         seat = Seat(other, ["agent", "agent"])
         seat.act(0)
-        asked = pb.ObserveRequest(match_id=seat.match_id, wait=True)
+        request = pb.ObserveRequest(match_id=seat.match_id, wait=True)
         metadata = bearer(seat.tokens[0])
-        futures = [stubs.matches.Observe.future(asked, metadata=metadata) for _ in range(size + 1)]
+        futures = [stubs.matches.Observe.future(request, metadata=metadata) for _ in range(size + 1)]
         # The one too many is refused at once: by then all others wait.
-        until(lambda: any(each.done() for each in futures), PATIENCE, "the last call was not refused")
+        wait_until(
+            lambda: any(each.done() for each in futures), CALL_TIMEOUT, "the last call was not refused"
+        )
         seat.alternate()
         ended = Counter(outcome(each) for each in futures)
-        expect(ended == {OK: size, "SEAT_BUSY": 1}, f"the calls ended as {counted(ended)}")
+        expect(ended == {OK: size, "SEAT_BUSY": 1}, f"the calls ended as {format_counts(ended)}")
         seat.close()
-    return counted(ended)
+    return format_counts(ended)
 
 
 @attack(quick=20, full=300)
@@ -129,15 +135,15 @@ def repeated_requests(target: Target, size: int) -> str:
     stubs = [Stubs(target.address) for _ in range(8)]
 
     def match(each: Stubs, name: str, bot: str = "random") -> str:
-        asked = match_request(["agent", bot], request_id=name)
+        request = match_request(["agent", bot], request_id=name)
         try:
-            return str(each.matches.CreateMatch(asked, timeout=PATIENCE).host_token)
+            return str(each.matches.CreateMatch(request, timeout=CALL_TIMEOUT).host_token)
         except grpc.RpcError as error:
             return reason(error)
 
     def batch(each: Stubs, name: str) -> str:
-        asked = batch_request(["agent", "random"], 8, request_id=name)
-        return str(each.batches.OpenBatch(asked, timeout=PATIENCE).token)
+        request = batch_request(["agent", "random"], 8, request_id=name)
+        return str(each.batches.OpenBatch(request, timeout=CALL_TIMEOUT).token)
 
     with ThreadPoolExecutor(len(stubs)) as threads:
         for _ in range(size):
@@ -158,13 +164,13 @@ def list_floods(target: Target, size: int) -> str:
     path = "/boardwire.v1.MatchService/ListMatches"
     matches = min(10_000, 2 * size)
     with Stubs(target.address) as stubs:
-        asked = match_request(["agent", "random"])
-        created = flood(stubs.matches.CreateMatch.future, [asked] * matches)
-        expect(created == {OK: matches}, f"matches were created as {counted(created)}")
+        request = match_request(["agent", "random"])
+        created = flood(stubs.matches.CreateMatch.future, [request] * matches)
+        expect(created == {OK: matches}, f"matches were created as {format_counts(created)}")
         started = time.monotonic()
         # A label that no match has.
         page = framed(pb.ListMatchesRequest(page_size=1, labels={"a": "b"}).SerializeToString())
-        wires = opened(target, size, lambda wire: wire.call(path, data=page))
+        wires = open_calls(target, size, lambda wire: wire.call(path, data=page))
         ends = Counter[str]()
         for wire in wires:
             wire.pump(lambda wire=wire: len(wire.ended) >= min(1_024, size), 120)  # type: ignore[misc]
@@ -172,4 +178,4 @@ def list_floods(target: Target, size: int) -> str:
             ends.update(wire.ended.values())
             wire.close()
         took = time.monotonic() - started
-    return f"{matches:,} matches, {counted(ends)} in {took:.1f} s"
+    return f"{matches:,} matches, {format_counts(ends)} in {took:.1f} s"

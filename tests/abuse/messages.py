@@ -12,7 +12,19 @@ from google.protobuf.message import Message
 
 from attacks import attack
 from boardwire_v1 import batch_pb2, catalog_pb2, match_service_pb2, search_pb2
-from calls import OK, PATIENCE, Seat, Stubs, bearer, counted, match_request, method, outcome, reason, served
+from calls import (
+    CALL_TIMEOUT,
+    OK,
+    Seat,
+    Stubs,
+    bearer,
+    check_served,
+    format_counts,
+    match_request,
+    method,
+    outcome,
+    reason,
+)
 from target import Target, expect
 from wire import Wire
 
@@ -67,15 +79,15 @@ def long_names(target: Target, size: int) -> str:
                     for other in one:
                         if other != name:
                             part.ClearField(other)
-                    for asked in (request, part):
+                    for message in (request, part):
                         call = method(stubs.channel, path).future(
-                            asked.SerializeToString(), metadata=bearer("t" * 900), timeout=PATIENCE
+                            message.SerializeToString(), metadata=bearer("t" * 900), timeout=CALL_TIMEOUT
                         )
                         result = outcome(call)
                         ended[result] += 1
                         allowed = " without a reason" not in result and result != "INTERNAL"
                         expect(allowed, f"{path} with {name} ended as {result}")
-    return counted(ended)
+    return format_counts(ended)
 
 
 @attack(quick=1, full=8)
@@ -93,11 +105,11 @@ def long_messages(target: Target, size: int) -> str:
     with Stubs(target.address) as stubs:
         for _ in range(size):
             for path, messages in bodies.items():
-                calls = [method(stubs.channel, path).future(each, timeout=PATIENCE) for each in messages]
+                calls = [method(stubs.channel, path).future(each, timeout=CALL_TIMEOUT) for each in messages]
                 ended.update(outcome(each) for each in calls)
-    expect(set(ended) == {"MESSAGE_TOO_LARGE"}, f"they ended as {counted(ended)}")
+    expect(set(ended) == {"MESSAGE_TOO_LARGE"}, f"they ended as {format_counts(ended)}")
     expect(target.peak() < 200, f"the server held {target.peak():.0f} MiB")
-    return counted(ended)
+    return format_counts(ended)
 
 
 @attack(quick=20, full=500)
@@ -130,8 +142,8 @@ def odd_calls(target: Target, size: int) -> str:
         expect(wire.ended.get(last) == "0", f"the last call ended as {wire.ended.get(last)}, {wire.ended}")
         ended.update(wire.ended.values())
         wire.close()
-    served(target)
-    return counted(ended)
+    check_served(target)
+    return format_counts(ended)
 
 
 @attack(quick=12, full=60, flags=lambda size: ("--max-connection-bytes", 64 * MIB))
@@ -152,7 +164,7 @@ def unfinished_messages(target: Target, size: int) -> str:
     held = target.peak() - before
     for wire in wires:
         wire.close()
-    served(target)
+    check_served(target)
     expect(held < 256, f"the server held {held:.0f} MiB of {sent // MIB} that were sent and never finished")
     return f"{sent // MIB} MiB sent, {held:.0f} held"
 
@@ -169,12 +181,12 @@ def strange_streams(target: Target, size: int) -> str:
                 call: Any = stubs.channel.stream_stream(path)
                 for token in (seat.tokens[0], "", "t" * 32):
                     for messages in BODIES:
-                        answers = call(iter(messages), metadata=bearer(token), timeout=PATIENCE)
+                        answers = call(iter(messages), metadata=bearer(token), timeout=CALL_TIMEOUT)
                         try:
                             ended[OK] += len(list(answers))
                         except grpc.RpcError as error:
                             ended[reason(error)] += 1
             seat.act()
             seat.close()
-    expect(not any(" without a reason" in each for each in ended), f"streams ended as {counted(ended)}")
-    return counted(ended)
+    expect(not any(" without a reason" in each for each in ended), f"streams ended as {format_counts(ended)}")
+    return format_counts(ended)

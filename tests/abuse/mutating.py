@@ -22,7 +22,18 @@ from boardwire_v1 import batch_pb2 as batch_pb
 from boardwire_v1 import catalog_pb2, match_service_pb2
 from boardwire_v1 import search_pb2 as search_pb
 from boardwire_v1.match_pb2 import MATCH_STATE_OVER, MatchConfig
-from calls import PATIENCE, Seat, Stubs, batch_request, bearer, counted, match_request, method, reason, served
+from calls import (
+    CALL_TIMEOUT,
+    Seat,
+    Stubs,
+    batch_request,
+    bearer,
+    check_served,
+    format_counts,
+    match_request,
+    method,
+    reason,
+)
 from messages import methods
 from target import Failed, Target, expect
 
@@ -53,51 +64,51 @@ TEXTS = (
 Call = tuple[str, Message, str]
 
 
-def mutated(dice: random.Random, message: bytes) -> bytes:
+def mutated(rng: random.Random, message: bytes) -> bytes:
     """A message with some of its bytes flipped, changed, repeated, removed, or cut off."""
     changed = bytearray(message)
-    for _ in range(dice.choice((0, 1, 1, 1, 2, 4, 16))):
-        at = dice.randrange(len(changed) + 1)
-        end = min(len(changed), at + dice.choice((1, 1, 2, 8, 40)))
-        match dice.randrange(7):
+    for _ in range(rng.choice((0, 1, 1, 1, 2, 4, 16))):
+        at = rng.randrange(len(changed) + 1)
+        end = min(len(changed), at + rng.choice((1, 1, 2, 8, 40)))
+        match rng.randrange(7):
             case 0 if at < len(changed):
-                changed[at] ^= 1 << dice.randrange(8)
+                changed[at] ^= 1 << rng.randrange(8)
             case 1 if at < len(changed):
-                changed[at] = dice.choice((0, 1, 0x7F, 0x80, 0xFF))
+                changed[at] = rng.choice((0, 1, 0x7F, 0x80, 0xFF))
             case 2:
-                changed[at:at] = dice.randbytes(dice.choice((1, 1, 4, 100)))
+                changed[at:at] = rng.randbytes(rng.choice((1, 1, 4, 100)))
             case 3:
-                changed[at:at] = changed[at:end] * dice.choice((1, 2, 30))
+                changed[at:at] = changed[at:end] * rng.choice((1, 2, 30))
             case 4:
                 del changed[at:end]
             case 5:
                 del changed[at:]
             case _:
                 # A field that may well exist, as a number or as bytes of a length that may lie.
-                key, value = dice.randrange(1, 16) << 3, dice.choice((0, 1, 2, 127, 255, 1 << 31, 1 << 63))
-                changed[at:at] = varint(key | dice.choice((0, 2))) + varint(value)
+                key, value = rng.randrange(1, 16) << 3, rng.choice((0, 1, 2, 127, 255, 1 << 31, 1 << 63))
+                changed[at:at] = varint(key | rng.choice((0, 2))) + varint(value)
     return bytes(changed)
 
 
-def odd(dice: random.Random, message: Message) -> bytes:
+def odd(rng: random.Random, message: Message) -> bytes:
     """A message one of whose fields has a value that no real client sends."""
     changed = type(message).FromString(message.SerializeToString())
-    field: Any = dice.choice(changed.DESCRIPTOR.fields)
+    field: Any = rng.choice(changed.DESCRIPTOR.fields)
     is_many, kind = field.is_repeated, field.cpp_type
     if field.message_type is not None:
         changed.ClearField(field.name)
         return changed.SerializeToString() + varint(field.number << 3 | 2) + b"\x02\x08\x01"
-    value: object = dice.choice(NUMBERS) % 2**31
+    value: object = rng.choice(NUMBERS) % 2**31
     if field.type == FieldDescriptor.TYPE_STRING:
-        value = dice.choice(TEXTS)
+        value = rng.choice(TEXTS)
     elif field.type == FieldDescriptor.TYPE_BYTES:
-        value = dice.randbytes(dice.choice((0, 1, 4, 5, 1_000)))
+        value = rng.randbytes(rng.choice((0, 1, 4, 5, 1_000)))
     elif kind in (FieldDescriptor.CPPTYPE_UINT64, FieldDescriptor.CPPTYPE_UINT32):
-        value = dice.choice(NUMBERS) % (2**32 if kind == FieldDescriptor.CPPTYPE_UINT32 else 2**64)
+        value = rng.choice(NUMBERS) % (2**32 if kind == FieldDescriptor.CPPTYPE_UINT32 else 2**64)
     elif kind == FieldDescriptor.CPPTYPE_BOOL:
-        value = dice.random() < 0.5
+        value = rng.random() < 0.5
     if is_many:
-        getattr(changed, field.name).extend([value] * dice.choice((1, 2, 40)))
+        getattr(changed, field.name).extend([value] * rng.choice((1, 2, 40)))
     else:
         setattr(changed, field.name, value)
     return changed.SerializeToString()
@@ -115,8 +126,8 @@ def varint(value: int) -> bytes:
 def valid(stubs: Stubs) -> list[Call]:
     """Requests that are valid or nearly so, one of every method at least: path, message, token."""
     seat = Seat(stubs, ["agent", "agent"])
-    asked = batch_request(["agent", "random"], 4)
-    opened = stubs.batches.OpenBatch(asked)
+    request = batch_request(["agent", "random"], 4)
+    opened = stubs.batches.OpenBatch(request)
     batch, owner, match, token = opened.batch.id, opened.token, seat.match_id, seat.tokens[0]
     snapshot = stubs.batches.SaveBatch(
         batch_pb.SaveBatchRequest(batch_id=batch), metadata=bearer(owner)
@@ -153,7 +164,7 @@ def valid(stubs: Stubs) -> list[Call]:
             (pb.CloseMatchRequest(match_id="0" * 32), seat.created.host_token),
         ],
         "Batch": [
-            (asked, ""),
+            (request, ""),
             (batch_pb.ResetBatchRequest(batch_id=batch, mask=b"\x05", seeds=[1, 2]), owner),
             (batch_pb.StepBatchRequest(batch_id=batch, actions=bytes(4)), owner),
             (batch_pb.StepBatchRequest(batch_id=batch, actions=bytes(2), first=1, sequence=1), owner),
@@ -188,7 +199,7 @@ def valid(stubs: Stubs) -> list[Call]:
 
 def send(address: str, count: int, seed: int) -> Counter[str]:
     """Makes mutated calls over one connection; counts how they ended."""
-    dice, ended, free = random.Random(seed), Counter[str](), threading.Semaphore(WIDTH)
+    rng, ended, free = random.Random(seed), Counter[str](), threading.Semaphore(WIDTH)
     with Stubs(address) as stubs:
         calls = valid(stubs)
         # Mutated calls fill the server: all senders have what they mutate before any of them begins.
@@ -201,19 +212,19 @@ def send(address: str, count: int, seed: int) -> Counter[str]:
             free.release()
 
         for _ in range(count):
-            path, asked, token = dice.choice(calls)
+            path, request, token = rng.choice(calls)
             # A message without fields has none to be odd.
-            in_bytes = dice.random() < 0.5 or not asked.DESCRIPTOR.fields
-            message = mutated(dice, asked.SerializeToString()) if in_bytes else odd(dice, asked)
-            if dice.random() < 0.05:
-                token = token[: dice.randrange(33)]
-            if not free.acquire(timeout=PATIENCE):
+            in_bytes = rng.random() < 0.5 or not request.DESCRIPTOR.fields
+            message = mutated(rng, request.SerializeToString()) if in_bytes else odd(rng, request)
+            if rng.random() < 0.05:
+                token = token[: rng.randrange(33)]
+            if not free.acquire(timeout=CALL_TIMEOUT):
                 raise Failed("mutated calls were not answered")
             metadata = bearer(token) if token else None
             call = made[path].future(message, metadata=metadata, timeout=DEADLINE)
             call.add_done_callback(done)
         for _ in range(WIDTH):
-            free.acquire(timeout=PATIENCE)
+            free.acquire(timeout=CALL_TIMEOUT)
     return ended
 
 
@@ -241,14 +252,14 @@ def mutated_requests(target: Target, size: int) -> str:
         print(file=process.stdin, flush=True)
     ended = Counter[str]()
     for process in processes:
-        told, _ = process.communicate()
+        output, _ = process.communicate()
         expect(process.returncode == 0, "a sender of mutated requests failed")
-        ended.update(json.loads(told))
-    served(target)
+        ended.update(json.loads(output))
+    check_served(target)
     wrong = {each: count for each, count in ended.items() if each.startswith(WRONG) or " without a" in each}
     expect(all(each.startswith("DEADLINE_EXCEEDED") for each in wrong), f"mutated requests ended as {wrong}")
     expect(sum(ended.values()) >= size - workers, "requests were not answered")
-    return f"seed {SEED}: {counted(ended)}"
+    return f"seed {SEED}: {format_counts(ended)}"
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ from boardwire_v1 import batch_pb2 as batch_pb
 from boardwire_v1 import catalog_pb2
 from boardwire_v1 import match_service_pb2 as pb
 from boardwire_v1.match_pb2 import MatchConfig
-from calls import OK, Stubs, batch_request, bearer, counted, flood, match_request, method, served
-from target import Target, expect, until
-from wire import Wire, framed, opened
+from calls import OK, Stubs, batch_request, bearer, check_served, flood, format_counts, match_request, method
+from target import Target, expect, wait_until
+from wire import Wire, framed, open_calls
 
 RESET = "/boardwire.v1.BatchService/ResetBatch"
 SAVE = "/boardwire.v1.BatchService/SaveBatch"
@@ -32,8 +32,8 @@ def idle(target: Target) -> bool:
 def unread(target: Target, count: int, method: str, token: str, message: bytes) -> float:
     """Makes calls and reads nothing of their answers; gives what the server then holds for them, in MiB."""
     before = target.resident()
-    wires = opened(target, count, lambda wire: wire.call(method, token, framed(message)), unread=True)
-    until(lambda: idle(target), 60, "the server was not done with calls that nobody reads")
+    wires = open_calls(target, count, lambda wire: wire.call(method, token, framed(message)), unread=True)
+    wait_until(lambda: idle(target), 60, "the server was not done with calls that nobody reads")
     held = target.peak() - before
     for wire in wires:
         wire.close()
@@ -44,8 +44,8 @@ def unread(target: Target, count: int, method: str, token: str, message: bytes) 
 
 def batch(stubs: Stubs) -> tuple[str, str]:
     """Opens a batch; gives its id and token."""
-    opened = stubs.batches.OpenBatch(batch_request(["agent", "random"], ROWS))
-    return opened.batch.id, opened.token
+    response = stubs.batches.OpenBatch(batch_request(["agent", "random"], ROWS))
+    return response.batch.id, response.token
 
 
 @attack(quick=200, full=1_200, flags=flags)
@@ -53,9 +53,9 @@ def unread_resets(target: Target, size: int) -> str:
     """Answers of hundreds of kilobytes that nobody reads."""
     with Stubs(target.address) as stubs:
         batch_id, token = batch(stubs)
-        asked = batch_pb.ResetBatchRequest(batch_id=batch_id)
-        held = unread(target, size, RESET, token, asked.SerializeToString())
-        stubs.batches.ResetBatch(asked, metadata=bearer(token), timeout=30)
+        request = batch_pb.ResetBatchRequest(batch_id=batch_id)
+        held = unread(target, size, RESET, token, request.SerializeToString())
+        stubs.batches.ResetBatch(request, metadata=bearer(token), timeout=30)
     return f"{held:.0f} MiB held of {ROOM}"
 
 
@@ -64,9 +64,9 @@ def unread_snapshots(target: Target, size: int) -> str:
     """Snapshots that nobody reads."""
     with Stubs(target.address) as stubs:
         batch_id, token = batch(stubs)
-        asked = batch_pb.SaveBatchRequest(batch_id=batch_id)
-        held = unread(target, size, SAVE, token, asked.SerializeToString())
-        stubs.batches.SaveBatch(asked, metadata=bearer(token), timeout=30)
+        request = batch_pb.SaveBatchRequest(batch_id=batch_id)
+        held = unread(target, size, SAVE, token, request.SerializeToString())
+        stubs.batches.SaveBatch(request, metadata=bearer(token), timeout=30)
     return f"{held:.0f} MiB held of {ROOM}"
 
 
@@ -74,12 +74,12 @@ def unread_snapshots(target: Target, size: int) -> str:
 def unread_lists(target: Target, size: int) -> str:
     """Long lists that nobody reads, of matches with all the labels that they may have."""
     labels = {f"{number:063}": "x" * 128 for number in range(16)}
-    asked = match_request(["agent", "random"], config=MatchConfig(labels=labels))
+    request = match_request(["agent", "random"], config=MatchConfig(labels=labels))
     with Stubs(target.address) as stubs:
-        flood(stubs.matches.CreateMatch.future, [asked] * 1_000)
+        flood(stubs.matches.CreateMatch.future, [request] * 1_000)
         page = pb.ListMatchesRequest(page_size=1_000).SerializeToString()
         held = unread(target, size, LIST, "", page)
-    served(target)
+    check_served(target)
     return f"{held:.0f} MiB held of {ROOM}"
 
 
@@ -107,12 +107,12 @@ def slow_readers(target: Target, size: int) -> str:
 def unread_health(target: Target, size: int) -> str:
     """Health checks whose answers nobody reads keep no other from being answered."""
     check = "/grpc.health.v1.Health/Check"
-    wires = opened(target, size, lambda wire: wire.call(check, data=framed(b"")), unread=True)
+    wires = open_calls(target, size, lambda wire: wire.call(check, data=framed(b"")), unread=True)
     with Stubs(target.address) as stubs:
         health = flood(method(stubs.channel, check).future, [b""] * 100, width=1)
     for wire in wires:
         wire.close()
-    expect(health == {OK: 100}, f"health checks beside them ended as {counted(health)}")
+    expect(health == {OK: 100}, f"health checks beside them ended as {format_counts(health)}")
     return f"{size} unread"
 
 
@@ -120,10 +120,10 @@ def unread_health(target: Target, size: int) -> str:
 def unread_calls(target: Target, size: int) -> str:
     """More calls than the server has room for, by one caller who reads no answer: others are still served."""
     path = "/boardwire.v1.CatalogService/ListGames"
-    wires = opened(target, size, lambda wire: wire.call(path, data=framed(b"")), unread=True)
+    wires = open_calls(target, size, lambda wire: wire.call(path, data=framed(b"")), unread=True)
     with Stubs(target.unix) as stubs:
         lists = flood(method(stubs.channel, path).future, [b""] * 100, width=1)
     for wire in wires:
         wire.close()
-    expect(lists == {OK: 100}, f"another caller's calls ended as {counted(lists)}")
+    expect(lists == {OK: 100}, f"another caller's calls ended as {format_counts(lists)}")
     return f"{size} unread"

@@ -17,24 +17,24 @@ import traceback
 from pathlib import Path
 
 import batching
+import bots
 import connections
 import creating
-import ending
-import holding
+import memory
 import messages
 import mutating
-import proxied
+import proxy
 import reading
+import shutdown
 import streaming
-import thinking
 import timing
 from attacks import ATTACKS, Attack
-from innocent import Seen, Watch
-from target import Failed, Target, expect, started, until
+from normal_client import Measurements, NormalClientProcess
+from target import Failed, Target, expect, running_server, wait_until
 
 #: Importing a module lists its attacks.
 MODULES = (
-    holding,
+    memory,
     creating,
     streaming,
     connections,
@@ -42,10 +42,10 @@ MODULES = (
     mutating,
     reading,
     batching,
-    thinking,
+    bots,
     timing,
-    proxied,
-    ending,
+    proxy,
+    shutdown,
 )
 #: The longest round trip of an innocent client, in milliseconds. The quick form judges no speed.
 WORST_MS = {False: 30_000.0, True: 5_000.0}
@@ -55,7 +55,7 @@ RETURN_SECONDS = 30.0
 DESCRIPTORS, SPARE_DESCRIPTORS = 4_096, 128
 
 
-def judge_innocent(attack: Attack, seen: Seen, *, full: bool) -> str:
+def check_normal_client(attack: Attack, seen: Measurements, *, full: bool) -> str:
     """Fails unless the client was answered throughout; gives the figures."""
     figures = f"innocent {len(seen.trips) + len(seen.checks):,} calls"
     figures += f", p50 {seen.p(0.5):.1f} p99 {seen.p(0.99):.1f} max {seen.p(1):.0f} ms"
@@ -65,32 +65,32 @@ def judge_innocent(attack: Attack, seen: Seen, *, full: bool) -> str:
     return figures
 
 
-def judge_log(log: str) -> None:
+def check_log(log: str) -> None:
     """Fails when the log holds a panic, or a mistake of the server."""
     for line in log.splitlines():
         expect("panic" not in line.lower() and " ERROR " not in line, f"the log says: {line}")
 
 
-def strike(attack: Attack, size: int, target: Target, *, full: bool) -> str:
+def run_on_server(attack: Attack, size: int, target: Target, *, full: bool) -> str:
     """Runs one attack on a server and judges what it has done; gives the figures."""
-    with contextlib.closing(Watch(target.unix)) as watch:
+    with contextlib.closing(NormalClientProcess(target.unix)) as watch:
         before, descriptors = target.resident(), target.descriptors()
-        target.innocent_lost = watch.lost
+        target.wait_for_normal_client = watch.wait_until_lost
         start = time.monotonic()
         figures = attack.action(target, size)
         took = time.monotonic() - start
         if not attack.ends:
             peak, most = target.peak(), before + attack.slack
             with contextlib.suppress(Failed):
-                until(lambda: target.resident() <= most, RETURN_SECONDS, "memory did not return")
+                wait_until(lambda: target.resident() <= most, RETURN_SECONDS, "memory did not return")
             after = target.resident()
             memory = f"memory {before:.0f}, {peak:.0f}, {after:.0f} MiB"
             expect(after <= most, f"memory did not return: {memory}; {figures}")
-            until(
+            wait_until(
                 lambda: target.descriptors() <= descriptors + 2, RETURN_SECONDS, "descriptors did not return"
             )
             figures += f"; {memory}"
-        figures += "; " + judge_innocent(attack, watch.finish(), full=full)
+        figures += "; " + check_normal_client(attack, watch.finish(), full=full)
     if not attack.ends:
         figures += f"; stopped in {target.stop():.1f} s"
     return f"{took:.1f} s: {figures}"
@@ -103,9 +103,9 @@ def run(attack: Attack, binary: str, *, full: bool) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         try:
-            with started(binary, Path(folder), flags) as target:
-                figures = strike(attack, size, target, full=full)
-            judge_log(log.read_text(errors="replace"))
+            with running_server(binary, Path(folder), flags) as target:
+                figures = run_on_server(attack, size, target, full=full)
+            check_log(log.read_text(errors="replace"))
         except Exception as error:
             if not isinstance(error, Failed):
                 traceback.print_exc()

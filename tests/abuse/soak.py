@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import boardwire
-from target import Target, resident, started
+from target import Target, resident, running_server
 
 ROWS = 1024
 #: Steps of one batch.
@@ -32,9 +32,9 @@ def play_match(client: boardwire.Client) -> int:
     decisions = 0
     with client.create_match("faraway", players=["agent", "random"]) as match:
         seat = match.join(0)
-        seen = seat.observe()
-        while not seen.over:
-            seen = seat.act(int(seen.mask.argmax()))
+        obs = seat.observe()
+        while not obs.over:
+            obs = seat.act(int(obs.mask.argmax()))
             decisions += 1
         seat.close()
     return decisions
@@ -101,7 +101,7 @@ def main(binary: str, wanted: str = "10000000") -> None:
     grown: list[str] = []
     with (
         tempfile.TemporaryDirectory() as folder,
-        started(binary, Path(folder)) as target,
+        running_server(binary, Path(folder)) as target,
         boardwire.connect(target.unix) as client,
     ):
         for _ in range(2):

@@ -7,9 +7,9 @@ from collections import Counter
 
 from attacks import attack
 from boardwire_v1 import match_service_pb2 as pb
-from calls import OK, PATIENCE, Seat, Stubs, bearer, counted, outcome, served
-from target import Target, expect, until
-from wire import Wire, framed, opened
+from calls import CALL_TIMEOUT, OK, Seat, Stubs, bearer, check_served, format_counts, outcome
+from target import Target, expect, wait_until
+from wire import Wire, framed, open_calls
 
 PLAY = "/boardwire.v1.MatchService/Play"
 OBSERVE = "/boardwire.v1.MatchService/Observe"
@@ -32,11 +32,14 @@ def streams(target: Target, size: int) -> str:
     """More streams than one caller may have; the rest is refused, and those that are ended make room."""
     with Stubs(target.address) as stubs:
         seat = Seat(stubs)
-        wires = opened(target, size, lambda wire: wire.call(PLAY, seat.tokens[0], end=False))
+        wires = open_calls(target, size, lambda wire: wire.call(PLAY, seat.tokens[0], end=False))
         # A caller may have three quarters; connections take something, too, and the last one finds room.
-        until(lambda: ended(wires)[FULL] >= size // 100, PATIENCE, "streams were not refused")
+        wait_until(lambda: ended(wires)[FULL] >= size // 100, CALL_TIMEOUT, "streams were not refused")
         refused = ended(wires)
-        expect(set(refused) == {FULL} and refused[FULL] < size // 20, f"streams ended as {counted(refused)}")
+        expect(
+            set(refused) == {FULL} and refused[FULL] < size // 20,
+            f"streams ended as {format_counts(refused)}",
+        )
         # Another caller's calls still go through.
         with Stubs(target.unix) as others:
             Seat(others).act()
@@ -50,7 +53,7 @@ def streams(target: Target, size: int) -> str:
                 again.flush()
                 return again.pump(lambda: stream in again.answered, 10) and stream not in again.ended
 
-        until(opens, 30, "streams did not make room")
+        wait_until(opens, 30, "streams did not make room")
         seat.close()
     return f"{len(wires)} connections, {refused[FULL]:,} of {size:,} refused"
 
@@ -76,10 +79,10 @@ def cancelled_calls(target: Target, size: int) -> str:
         if wire is not None:
             wire.close()
         # The seat may wait again: nothing of what was cancelled is left.
-        asked = pb.ObserveRequest(match_id=seat.match_id, wait=True)
-        waiting = stubs.matches.Observe.future(asked, metadata=bearer(seat.tokens[0]))
+        request = pb.ObserveRequest(match_id=seat.match_id, wait=True)
+        waiting = stubs.matches.Observe.future(request, metadata=bearer(seat.tokens[0]))
         seat.alternate()
         expect(outcome(waiting) == OK, "the seat may not wait any more")
         seat.close()
-    served(target)
+    check_served(target)
     return f"{connections} connections"

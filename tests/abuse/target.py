@@ -27,7 +27,7 @@ def expect(condition: object, message: str) -> None:
         raise Failed(message)
 
 
-def until(condition: Callable[[], object], seconds: float, message: str) -> float:
+def wait_until(condition: Callable[[], object], seconds: float, message: str) -> float:
     """Polls until the condition holds; gives how long that took, fails after `seconds`."""
     start = time.monotonic()
     while not condition():
@@ -51,7 +51,7 @@ class Target:
     """
 
     #: Waits until the innocent client beside an attack has learnt that the server is gone.
-    innocent_lost: Callable[[], None]
+    wait_for_normal_client: Callable[[], None]
 
     def __init__(self, binary: str, folder: Path, flags: Sequence[str] = ()) -> None:
         """Starts it."""
@@ -133,7 +133,7 @@ class Target:
 
 
 @contextlib.contextmanager
-def started(binary: str, folder: Path, flags: Sequence[str] = ()) -> Iterator[Target]:
+def running_server(binary: str, folder: Path, flags: Sequence[str] = ()) -> Iterator[Target]:
     """A server for as long as the context lasts."""
     target = Target(binary, folder, flags)
     try:

@@ -12,8 +12,8 @@ from google.protobuf.duration_pb2 import Duration
 from attacks import attack
 from boardwire_v1 import match_pb2
 from boardwire_v1 import match_service_pb2 as pb
-from calls import OK, Seat, Stubs, counted, flood, match_request
-from target import Target, expect, until
+from calls import OK, Seat, Stubs, flood, format_counts, match_request
+from target import Target, expect, wait_until
 from wire import Wire, framed
 
 #: How much slower a clock may run beside a flood: by a twentieth, and by so many seconds that are uncertain.
@@ -35,10 +35,10 @@ class TimedSeat(Seat):
         """Makes no decision; gives how long the server let it think, in seconds."""
 
         def over() -> bool:
-            asked = pb.GetMatchRequest(match_id=self.match_id)
-            return watching.matches.GetMatch(asked).match.state == match_pb2.MATCH_STATE_OVER
+            request = pb.GetMatchRequest(match_id=self.match_id)
+            return watching.matches.GetMatch(request).match.state == match_pb2.MATCH_STATE_OVER
 
-        until(over, 60, "time did not run out")
+        wait_until(over, 60, "time did not run out")
         return time.monotonic() - self.began
 
 
@@ -73,12 +73,12 @@ def flooded(target: Target, size: int) -> Iterator[list[int]]:
 def played(stubs: Stubs) -> int:
     """Plays an episode with 0.1 s for each decision, and thinks for less; gives how many there were."""
     seat, decisions = TimedSeat(stubs, 100), 0
-    seen = seat.observe()
-    while not seen.terminated:
-        seen = seat.answer(seen, thought=Duration(nanos=240_000), wait=True)
+    obs = seat.observe()
+    while not obs.terminated:
+        obs = seat.choose_first(obs, thought=Duration(nanos=240_000), wait=True)
         decisions += 1
-        expect(not seen.timed_out, f"time ran out at decision {decisions}")
-    expect(not any(seen.outcome.forfeits), f"it has forfeited after {decisions} decisions")
+        expect(not obs.timed_out, f"time ran out at decision {decisions}")
+    expect(not any(obs.outcome.forfeits), f"it has forfeited after {decisions} decisions")
     seat.close()
     return decisions
 
@@ -88,9 +88,9 @@ def timed_floods(target: Target, size: int) -> str:
     """Nobody who thinks less than the limit loses on time, and no clock runs slower for who floods."""
     matches = min(10_000, size)
     with Stubs(target.address) as stubs, Stubs(target.unix) as others:
-        asked = match_request(["agent", "random"])
-        created = flood(stubs.matches.CreateMatch.future, [asked] * matches)
-        expect(created == {OK: matches}, f"matches were created as {counted(created)}")
+        request = match_request(["agent", "random"])
+        created = flood(stubs.matches.CreateMatch.future, [request] * matches)
+        expect(created == {OK: matches}, f"matches were created as {format_counts(created)}")
         alone = TimedSeat(stubs, 999).lost(others)
         slow, decisions = TimedSeat(stubs, 999), 0
         with flooded(target, size) as answered:

@@ -167,7 +167,7 @@ class Wire:
         self.socket.close()
 
 
-def opened(
+def open_calls(
     target: Target, count: int, open_one: Callable[[Wire], object], *, unread: bool = False
 ) -> list[Wire]:
     """Opens `count` calls over as few connections as the server permits; gives these."""
@@ -184,7 +184,7 @@ def opened(
     return wires
 
 
-def raw(target: Target, data: bytes = b"") -> socket.socket:
+def raw_connection(target: Target, data: bytes = b"") -> socket.socket:
     """A connection on which these bytes have been sent."""
     connection = socket.create_connection(target.host)
     if data:
@@ -192,7 +192,7 @@ def raw(target: Target, data: bytes = b"") -> socket.socket:
     return connection
 
 
-def gone(connection: socket.socket) -> bool:
+def is_closed(connection: socket.socket) -> bool:
     """Whether the server has ended a connection."""
     connection.setblocking(False)
     try:

@@ -9,8 +9,8 @@ from typing import Any
 from attacks import attack
 from boardwire_v1 import match_service_pb2 as pb
 from boardwire_v1.search_pb2 import CreateSearchRequest, RolloutRequest
-from calls import OK, Seat, Stubs, bearer, counted, flood, match_request
-from target import Target, expect, until
+from calls import OK, Seat, Stubs, bearer, flood, format_counts, match_request
+from target import Target, expect, wait_until
 
 #: The most playouts of one call.
 MOST_PLAYOUTS = 1 << 16
@@ -26,16 +26,18 @@ def thinking_bots(target: Target, size: int) -> str:
     usual = target.load(1)
     made: list[pb.CreateMatchResponse] = []
     with Stubs(target.address) as stubs:
-        asked = match_request(["mc:10000"] * 5)
+        request = match_request(["mc:10000"] * 5)
         created = flood(
-            stubs.matches.CreateMatch.future, [asked] * size, answer=lambda _, answer: made.append(answer)
+            stubs.matches.CreateMatch.future,
+            [request] * size,
+            on_response=lambda _, response: made.append(response),
         )
-        expect(created == {OK: size}, f"matches were created as {counted(created)}")
-        until(lambda: target.load(0.25) > usual + 0.3, 30, "no bot thinks")
+        expect(created == {OK: size}, f"matches were created as {format_counts(created)}")
+        wait_until(lambda: target.load(0.25) > usual + 0.3, 30, "no bot thinks")
         for match in made:
             close = pb.CloseMatchRequest(match_id=match.match.id)
             stubs.matches.CloseMatch(close, metadata=bearer(match.host_token))
-        took = until(lambda: target.load(0.25) < usual + 0.3, 30, "bots of closed matches think on")
+        took = wait_until(lambda: target.load(0.25) < usual + 0.3, 30, "bots of closed matches think on")
     return f"{usual:.2f} processors otherwise, ended within {took:.1f} s"
 
 
@@ -54,14 +56,14 @@ def abandoned_rollouts(target: Target, size: int) -> str:
     usual, before = target.load(1), target.resident()
     with contextlib.ExitStack() as connections:
         calls = [begin_rollout(connections.enter_context(Stubs(target.address))) for _ in range(size)]
-        until(lambda: target.load(0.25) > usual + 0.3, 30, "nothing is played")
+        wait_until(lambda: target.load(0.25) > usual + 0.3, 30, "nothing is played")
         under_way = sum(not call.done() for call in calls)
         expect(under_way > size / 2, f"only {under_way} of {size} rollouts are under way")
         grown = target.peak() - before
         expect(grown < CALL_MIB * size, f"{size} rollouts took {grown:.0f} MiB")
         for call in calls[::2]:
             call.cancel()
-    took = until(lambda: target.load(0.25) < usual + 0.3, 30, "playouts that nobody waits for go on")
+    took = wait_until(lambda: target.load(0.25) < usual + 0.3, 30, "playouts that nobody waits for go on")
     return f"{usual:.2f} processors otherwise, {grown / size:.1f} MiB a call, ended within {took:.1f} s"
 
 
@@ -70,16 +72,18 @@ def thinking_crowd(target: Target, size: int) -> str:
     """Matches of costly bots by one caller, and a bot of another caller that decides beside them."""
     made: list[pb.CreateMatchResponse] = []
     with Stubs(target.address) as stubs, Stubs(target.unix) as others:
-        asked = match_request(["mc:10000"] * 5)
+        request = match_request(["mc:10000"] * 5)
         created = flood(
-            stubs.matches.CreateMatch.future, [asked] * size, answer=lambda _, answer: made.append(answer)
+            stubs.matches.CreateMatch.future,
+            [request] * size,
+            on_response=lambda _, response: made.append(response),
         )
-        expect(created == {OK: size}, f"matches were created as {counted(created)}")
+        expect(created == {OK: size}, f"matches were created as {format_counts(created)}")
         seat, slowest = Seat(others, ["agent", "mc:160"]), 0.0
         for _ in range(4):
             start = time.monotonic()
             seat.act()
-            until(lambda: 0 in seat.observe().pending, 60, "a bot of another caller did not decide")
+            wait_until(lambda: 0 in seat.observe().pending, 60, "a bot of another caller did not decide")
             slowest = max(slowest, time.monotonic() - start)
         # Alone it decides within some 20 ms.
         expect(slowest < SLOW, f"a bot of another caller took {slowest:.1f} s for a decision")

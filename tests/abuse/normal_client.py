@@ -30,7 +30,7 @@ SERVING = b"\x08\x01"
 
 
 @dataclass
-class Seen:
+class Measurements:
     """What an innocent client has seen."""
 
     trips: list[float] = field(default_factory=list)
@@ -45,32 +45,34 @@ class Seen:
         return 1000 * trips[min(len(trips) - 1, int(part * len(trips)))] if trips else 0.0
 
 
-class Innocent:
+class NormalClient:
     """Plays one match after the other."""
 
     def __init__(self, address: str) -> None:
         """Joins a match."""
-        self.seen = Seen()
+        self.measured = Measurements()
         self.stubs = Stubs(address)
         self.check = method(self.stubs.channel, "/grpc.health.v1.Health/Check")
         self.seat = Seat(self.stubs)
         self.metadata = bearer(self.seat.tokens[0])
-        asked = pb.ObserveRequest(match_id=self.seat.match_id, wait=True)
-        self.now = self.stubs.matches.Observe(asked, metadata=self.metadata, timeout=60).observation
+        request = pb.ObserveRequest(match_id=self.seat.match_id, wait=True)
+        self.now = self.stubs.matches.Observe(request, metadata=self.metadata, timeout=60).observation
 
-    def measure(self, into: list[float], call: Any, request: Any, **options: Any) -> Any:
+    def timed(self, into: list[float], call: Any, request: Any, **options: Any) -> Any:
         """Makes a call and writes down how long it took."""
         start = time.perf_counter()
-        answer = call(request, timeout=60, **options)
+        response = call(request, timeout=60, **options)
         into.append(time.perf_counter() - start)
-        return answer
+        return response
 
     def decide(self) -> None:
         """Makes one decision, or begins the next episode."""
         now, match_id = self.now, self.seat.match_id
         if now.terminated or now.truncated:
             request = pb.ResetRequest(match_id=match_id, wait=True)
-            answer = self.measure(self.seen.trips, self.stubs.matches.Reset, request, metadata=self.metadata)
+            response = self.timed(
+                self.measured.trips, self.stubs.matches.Reset, request, metadata=self.metadata
+            )
         else:
             act = pb.ActRequest(
                 match_id=match_id,
@@ -79,8 +81,8 @@ class Innocent:
                 action=legal(now.mask)[0],
                 wait=True,
             )
-            answer = self.measure(self.seen.trips, self.stubs.matches.Act, act, metadata=self.metadata)
-        self.now = answer.observation
+            response = self.timed(self.measured.trips, self.stubs.matches.Act, act, metadata=self.metadata)
+        self.now = response.observation
 
     def play(self, over: threading.Event) -> None:
         """Plays until told that it is over, or the server stops."""
@@ -90,20 +92,20 @@ class Innocent:
             try:
                 self.decide()
                 if turn % BETWEEN_CHECKS == 0:
-                    health = self.measure(self.seen.checks, self.check, b"")
+                    health = self.timed(self.measured.checks, self.check, b"")
                     # A server that stops says so before it ends connections.
                     if health != SERVING:
-                        self.seen.stopped = f"the health check said {health!r}"
+                        self.measured.stopped = f"the health check said {health!r}"
                         return
             except grpc.RpcError as error:
                 if isinstance(error, grpc.Call) and error.code() is grpc.StatusCode.UNAVAILABLE:
-                    self.seen.stopped = reason(error)
+                    self.measured.stopped = reason(error)
                 else:
-                    self.seen.errors.append(reason(error))
+                    self.measured.errors.append(reason(error))
                 return
 
 
-class Watch:
+class NormalClientProcess:
     """The other side: an innocent client in a process of its own."""
 
     def __init__(self, address: str) -> None:
@@ -118,16 +120,16 @@ class Watch:
         if self.process.stdout.readline() != "playing\n":
             raise RuntimeError("the innocent client did not start")
 
-    def lost(self) -> None:
+    def wait_until_lost(self) -> None:
         """Waits until it has noticed that the server is gone; else it would reconnect to the next."""
         assert self.process.stdout is not None
         if self.process.stdout.readline() != "over\n":
             raise RuntimeError("the innocent client did not end")
 
-    def finish(self) -> Seen:
+    def finish(self) -> Measurements:
         """Ends it; gives what it has seen."""
-        told, _ = self.process.communicate(timeout=90)
-        return Seen(**json.loads(told.splitlines()[-1]))
+        output, _ = self.process.communicate(timeout=90)
+        return Measurements(**json.loads(output.splitlines()[-1]))
 
     def close(self) -> None:
         """Leaves nothing behind."""
@@ -138,8 +140,8 @@ class Watch:
 
 def main(address: str) -> None:
     """Plays until the end of standard input."""
-    innocent, over = Innocent(address), threading.Event()
-    innocent.decide()
+    client, over = NormalClient(address), threading.Event()
+    client.decide()
     print("playing", flush=True)
 
     def listen() -> None:
@@ -147,11 +149,11 @@ def main(address: str) -> None:
         over.set()
 
     threading.Thread(target=listen, daemon=True).start()
-    innocent.play(over)
+    client.play(over)
     print("over", flush=True)
     # The one who asked decides when it is over.
     over.wait()
-    print(json.dumps(vars(innocent.seen)))
+    print(json.dumps(vars(client.measured)))
 
 
 if __name__ == "__main__":

@@ -19,9 +19,9 @@ from attacks import attack
 from boardwire_v1 import match_service_pb2 as pb
 from boardwire_v1 import match_service_pb2_grpc
 from connections import PREFACE, SETTINGS, close
-from holding import BESIDE, bounded, reset_calls
-from target import Target, expect, until
-from wire import gone
+from memory import BESIDE, bounded, reset_calls
+from target import Target, expect, wait_until
+from wire import is_closed
 
 CONFIGURATION = Path(__file__).parents[2] / "deploy" / "haproxy.cfg"
 #: Where attackers come from, so that the proxy can tell them from others: all of 127.0.0.0/8 is this machine.
@@ -91,7 +91,7 @@ def proxied(target: Target) -> Iterator[Proxy]:
         process = subprocess.Popen(["haproxy", "-db", "-q", "-f", str(configuration)])
         try:
             proxy = Proxy(port, authority)
-            until(lambda: listens(port, process), 30, "the proxy does not listen")
+            wait_until(lambda: listens(port, process), 30, "the proxy does not listen")
             yield proxy
         finally:
             process.kill()
@@ -134,7 +134,7 @@ class Visitor:
     def __enter__(self) -> Visitor:
         """Begins to call."""
         self.thread.start()
-        until(lambda: self.trips, 60, "the visitor was not answered")
+        wait_until(lambda: self.trips, 60, "the visitor was not answered")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -177,7 +177,7 @@ def proxied_connections(target: Target, size: int) -> str:
             if turn % 100 == 0:
                 # A slow flood: the limit of what is open is reached, not only that of what is opened.
                 time.sleep(1)
-        held = sum(not gone(each) for each in silent)
+        held = sum(not is_closed(each) for each in silent)
         expect(0 < held <= MOST, f"{held} connections of one address are open")
         close(silent)
     return f"{held} were held; {visitor.judge()}"
@@ -198,7 +198,7 @@ def proxied_resets(target: Target, size: int) -> str:
     with proxied(target) as proxy:
         with bounded(target, 1.5 * BESIDE):
             connections = reset_calls(connect, size)
-        until(lambda: target.load() < 0.5, 30, "the server was not done with calls that were reset")
+        wait_until(lambda: target.load() < 0.5, 30, "the server was not done with calls that were reset")
         with Visitor(proxy) as visitor:
             pass
     return f"{connections} connections; {visitor.judge()}"

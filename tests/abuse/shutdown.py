@@ -9,10 +9,10 @@ from pathlib import Path
 
 from attacks import attack
 from boardwire_v1 import match_service_pb2 as pb
-from calls import PATIENCE, Seat, Stubs, bearer, counted, match_request, outcome, served
+from calls import CALL_TIMEOUT, Seat, Stubs, bearer, check_served, format_counts, match_request, outcome
 from connections import PREFACE, SETTINGS
-from target import STOP_SECONDS, Target, expect, started, until
-from wire import framed, opened, raw
+from target import STOP_SECONDS, Target, expect, running_server, wait_until
+from wire import framed, open_calls, raw_connection
 
 PLAY = "/boardwire.v1.MatchService/Play"
 LIST = "/boardwire.v1.MatchService/ListMatches"
@@ -27,10 +27,12 @@ class Load:
         self.seats = [Seat(each, ["agent", "agent"]) for each in self.stubs]
         for seat in self.seats:
             seat.act(0)
-        self.silent = [raw(target, (b"", PREFACE, PREFACE + SETTINGS)[turn % 3]) for turn in range(size // 4)]
+        self.silent = [
+            raw_connection(target, (b"", PREFACE, PREFACE + SETTINGS)[turn % 3]) for turn in range(size // 4)
+        ]
         token = self.seats[0].tokens[0]
-        self.streams = opened(target, size, lambda wire: wire.call(PLAY, token, end=False))
-        self.unread = opened(target, size, lambda wire: wire.call(LIST, data=framed(b"")), unread=True)
+        self.streams = open_calls(target, size, lambda wire: wire.call(PLAY, token, end=False))
+        self.unread = open_calls(target, size, lambda wire: wire.call(LIST, data=framed(b"")), unread=True)
         self.waiting = [
             stubs.matches.Observe.future(
                 pb.ObserveRequest(match_id=seat.match_id, wait=True), metadata=bearer(seat.tokens[0])
@@ -41,7 +43,7 @@ class Load:
         bots = match_request(["agent"] + ["greedy:1024"] * 5)
         self.working = [self.stubs[0].matches.CreateMatch.future(bots) for _ in range(size // 10)]
         for created in self.working:
-            created.result(timeout=PATIENCE)
+            created.result(timeout=CALL_TIMEOUT)
 
     def ended(self) -> Counter[str]:
         """How the calls that waited have ended."""
@@ -63,9 +65,9 @@ def terminated(target: Target, size: int) -> str:
     load = Load(target, size)
     took = target.stop()
     ended = load.ended()
-    expect(set(ended) == {"SHUTTING_DOWN"}, f"calls that waited ended as {counted(ended)}")
+    expect(set(ended) == {"SHUTTING_DOWN"}, f"calls that waited ended as {format_counts(ended)}")
     load.close()
-    return f"ended after {took:.1f} s, {counted(ended)}"
+    return f"ended after {took:.1f} s, {format_counts(ended)}"
 
 
 @attack(quick=100, full=1_000, ends=True)
@@ -76,16 +78,16 @@ def killed(target: Target, size: int) -> str:
     target.stop(signal.SIGKILL)
     ended = load.ended()
     took = time.monotonic() - start
-    expect(all(each.startswith("UNAVAILABLE") for each in ended), f"calls ended as {counted(ended)}")
+    expect(all(each.startswith("UNAVAILABLE") for each in ended), f"calls ended as {format_counts(ended)}")
     expect(took < STOP_SECONDS, f"clients learnt it after {took:.1f} s")
     load.close()
     socket = Path(target.unix.removeprefix("unix:"))
     expect(socket.exists(), "a killed server cannot have removed its socket")
-    target.innocent_lost()
-    with started(target.binary, socket.parent) as next_one:
-        served(next_one)
+    target.wait_for_normal_client()
+    with running_server(target.binary, socket.parent) as next_one:
+        check_served(next_one)
         with Stubs(next_one.unix) as stubs:
             Seat(stubs).act()
         next_one.stop()
-    until(lambda: not socket.exists(), 30, "the socket was not removed")
+    wait_until(lambda: not socket.exists(), 30, "the socket was not removed")
     return f"clients learnt it after {took:.1f} s"

@@ -13,10 +13,21 @@ from boardwire_v1 import batch_pb2 as batch_pb
 from boardwire_v1 import match_service_pb2 as pb
 from boardwire_v1.match_pb2 import MatchConfig
 from boardwire_v1.search_pb2 import CreateSearchRequest, RolloutRequest
-from calls import OK, Seat, Stubs, batch_request, bearer, counted, flood, match_request, outcome, served
+from calls import (
+    OK,
+    Seat,
+    Stubs,
+    batch_request,
+    bearer,
+    check_served,
+    flood,
+    format_counts,
+    match_request,
+    outcome,
+)
 from connections import PREFACE, SETTINGS
-from target import Target, expect, until
-from wire import Wire, framed, raw
+from target import Target, expect, wait_until
+from wire import Wire, framed, raw_connection
 
 MIB = 1 << 20
 #: What the server may hold for all callers here, and what it may take beside that, in MiB.
@@ -43,7 +54,7 @@ def bounded(target: Target, most: float = ALL + BESIDE) -> Iterator[None]:
 
 def quiet(target: Target) -> None:
     """Waits until the server does little more than to serve the innocent client."""
-    until(lambda: target.load() < 0.3, 60, "the server was not done with calls that nobody reads")
+    wait_until(lambda: target.load() < 0.3, 60, "the server was not done with calls that nobody reads")
 
 
 def wide(target: Target) -> Wire:
@@ -64,8 +75,8 @@ def rapid_resets(target: Target, size: int) -> str:
     """Calls that are reset as soon as they are made, as fast as they can be sent, without a token."""
     # Calls that are over take nothing.
     with bounded(target, 1.5 * BESIDE):
-        connections = reset_calls(lambda: raw(target), size)
-    until(lambda: target.load() < 0.5, 30, "the server was not done with calls that were reset")
+        connections = reset_calls(lambda: raw_connection(target), size)
+    wait_until(lambda: target.load() < 0.5, 30, "the server was not done with calls that were reset")
     served_in_time(target)
     return f"{connections} connections"
 
@@ -100,7 +111,7 @@ def served_in_time(target: Target) -> None:
         with Stubs(target.address) as stubs:
             return outcome(stubs.matches.ListMatches.future(pb.ListMatchesRequest())) == OK
 
-    until(answered, 30, "the caller was not served again")
+    wait_until(answered, 30, "the caller was not served again")
 
 
 def watched(stubs: Stubs) -> str:
@@ -108,7 +119,7 @@ def watched(stubs: Stubs) -> str:
     seat = Seat(stubs)
     seen = seat.observe()
     while not seen.terminated:
-        seen = seat.answer(seen, wait=True)
+        seen = seat.choose_first(seen, wait=True)
     return seat.match_id
 
 
@@ -117,19 +128,19 @@ def unread_watches(target: Target, size: int) -> str:
     """Watchers that read nothing, a thousand on a connection, with pictures."""
     with Stubs(target.address) as stubs:
         match_id = watched(stubs)
-    asked = framed(pb.WatchRequest(match_id=match_id, after=0, depict=True).SerializeToString())
+    request = framed(pb.WatchRequest(match_id=match_id, after=0, depict=True).SerializeToString())
     wires = []
     with bounded(target):
         for turn in range(size):
             if turn % 1_000 == 0:
                 wires.append(wide(target))
-            wires[-1].call("/boardwire.v1.MatchService/Watch", data=asked)
+            wires[-1].call("/boardwire.v1.MatchService/Watch", data=request)
         for wire in wires:
             wire.flush()
         quiet(target)
     for wire in wires:
         wire.close()
-    served(target)
+    check_served(target)
     return f"{size} watchers on {len(wires)} connections"
 
 
@@ -161,10 +172,10 @@ def unread_plays(target: Target, size: int) -> str:
 def unread_pages(target: Target, size: int) -> str:
     """Pages of sixteen matches with many labels, which nobody reads, on many connections."""
     labels = {f"{number:063}": "x" * 128 for number in range(16)}
-    asked = match_request(["agent", "random"], config=MatchConfig(labels=labels))
+    request = match_request(["agent", "random"], config=MatchConfig(labels=labels))
     page = framed(pb.ListMatchesRequest(page_size=16).SerializeToString())
     with Stubs(target.address) as stubs:
-        flood(stubs.matches.CreateMatch.future, [asked] * 16)
+        flood(stubs.matches.CreateMatch.future, [request] * 16)
         with bounded(target):
             wires = [Wire(target, window=0, unread=True) for _ in range(40)]
             for wire in wires:
@@ -174,7 +185,7 @@ def unread_pages(target: Target, size: int) -> str:
             quiet(target)
         for wire in wires:
             wire.close()
-    served(target)
+    check_served(target)
     return f"{len(wires)} connections"
 
 
@@ -185,18 +196,18 @@ def many_rollouts(target: Target, size: int) -> str:
         seat = Seat(stubs)
         token = bearer(seat.tokens[0])
         # As many rollouts are played at once as there are places.
-        asked = CreateSearchRequest(match_id=seat.match_id, places=size)
-        drawn = stubs.searches.CreateSearch(asked, metadata=token)
+        request = CreateSearchRequest(match_id=seat.match_id, places=size)
+        drawn = stubs.searches.CreateSearch(request, metadata=token)
         rollout = RolloutRequest(search_id=drawn.search.id, worlds=bytes(4), playouts=MOST_PLAYOUTS)
         with bounded(target, BESIDE):
             calls = [stubs.searches.Rollout.future(rollout, metadata=token) for _ in range(size)]
             # What comes later on the same connection is answered when all of them have begun.
             seat.observe()
-            until(lambda: target.load(0.25) > 0.5, 30, "nothing is played")
+            wait_until(lambda: target.load(0.25) > 0.5, 30, "nothing is played")
         for call in calls:
             call.cancel()
         seat.close()
-    until(lambda: target.load() < 0.5, 30, "playouts that nobody waits for go on")
+    wait_until(lambda: target.load() < 0.5, 30, "playouts that nobody waits for go on")
     return f"{size} rollouts"
 
 
@@ -219,7 +230,7 @@ def announced_messages(target: Target, size: int) -> str:
             ended[outcome(stubs.batches.ResetBatch.future(reset, metadata=bearer(batch.token)))] += 1
     for wire in wires:
         wire.close()
-    expect(ended == {OK: 20}, f"another caller's large answers ended as {counted(ended)}")
+    expect(ended == {OK: 20}, f"another caller's large answers ended as {format_counts(ended)}")
     return f"{size} announced"
 
 
@@ -241,9 +252,10 @@ def silent_calls(target: Target, size: int) -> str:
         ended.update(wire.ended.values())
         wire.close()
     expect(
-        ended.total() == size, f"{size - ended.total():,} calls did not end; others ended as {counted(ended)}"
+        ended.total() == size,
+        f"{size - ended.total():,} calls did not end; others ended as {format_counts(ended)}",
     )
-    return f"ended as {counted(ended)}"
+    return f"ended as {format_counts(ended)}"
 
 
 @attack(quick=100, full=300, flags=flags)
@@ -259,5 +271,5 @@ def idle_streams(target: Target, size: int) -> str:
             expect(stream not in wire.ended, f"a stream ended as {wire.ended.get(stream)}")
         quiet(target)
     wire.close()
-    served(target)
+    check_served(target)
     return f"{size} streams"
