@@ -1,4 +1,4 @@
-"""What an attack is, and the list of all of them."""
+"""The type of an attack, and the list of all attacks."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from dataclasses import dataclass
 
 from target import Target
 
-#: What an attack does to a server, at a size; gives the figures to print.
+#: Attacks a server at a size and returns the results to print.
 Action = Callable[[Target, int], str]
 
 
 @dataclass(frozen=True)
 class Attack:
-    """One kind of abuse."""
+    """One kind of attack."""
 
     name: str
-    #: How large it is in the quick form and in the full one; 0 leaves it out.
+    #: Its size in the quick suite and in the full suite; 0 omits it.
     quick: int
     full: int
     action: Action
-    #: The flags of the server, by size.
+    #: The flags of the server for a size.
     flags: Callable[[int], Sequence[object]]
-    #: What resident memory may be above what it was, in MiB, once it is over.
+    #: The allowed growth of resident memory after the attack, in MiB.
     slack: float
-    #: Whether the server has ended when it is over.
+    #: Whether the attack ends the server.
     ends: bool
-    #: Whether its size is a number of connections that are open at once.
+    #: Whether its size is a number of concurrent connections.
     connects: bool
 
 
-#: All attacks, in the order in which their modules were imported.
+#: All attacks, in the order of import of their modules.
 ATTACKS: list[Attack] = []
 
 
@@ -43,7 +43,7 @@ def attack(
     ends: bool = False,
     connects: bool = False,
 ) -> Callable[[Action], Action]:
-    """Adds a function to the list, by its name."""
+    """Registers a function as an attack under its name."""
 
     def add(action: Action) -> Action:
         name = action.__name__.replace("_", "-")

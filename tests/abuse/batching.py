@@ -1,4 +1,4 @@
-"""Too many batches, and callers that go away while theirs is being opened or stepped."""
+"""Too many batches, and callers that disconnect while the server opens or steps their batch."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from boardwire_v1 import batch_pb2 as pb
 from calls import CALL_TIMEOUT, OK, Stubs, batch_request, bearer, format_counts, outcome, reason
 from target import Target, expect, wait_until
 
-#: A client that opens a costly batch, says so, and steps it until it is killed.
-DOOMED = """
+#: A program that opens an expensive batch and steps it until it is killed.
+KILLED_CLIENT = """
 import sys
 from boardwire_v1 import batch_pb2 as pb
 from calls import Stubs, batch_request, bearer, legal
@@ -35,20 +35,21 @@ while True:
 
 
 def opening(environments: int, bot: str = "random") -> pb.OpenBatchRequest:
-    """Asks for a batch against a bot."""
+    """Returns a request for a batch against a bot."""
     return batch_request(["agent", bot], environments)
 
 
 @attack(quick=64, full=512, flags=lambda size: ("--max-batches", size // 8))
 def parallel_openings(target: Target, size: int) -> str:
-    """More batches than one caller may have, opened at once."""
-    most = size // 8 * 3 // 4
+    """One caller opens more batches at once than allowed."""
+    allowed = size // 8 * 3 // 4
     with Stubs(target.address) as stubs:
         for _ in range(2):
             futures = [stubs.batches.OpenBatch.future(opening(256)) for _ in range(size)]
             ended = Counter(outcome(each) for each in futures)
             expect(
-                ended == {OK: most, "CALLER_FULL": size - most}, f"openings ended as {format_counts(ended)}"
+                ended == {OK: allowed, "CALLER_FULL": size - allowed},
+                f"openings ended as {format_counts(ended)}",
             )
             for each in futures:
                 if each.code() is grpc.StatusCode.OK:
@@ -60,14 +61,14 @@ def parallel_openings(target: Target, size: int) -> str:
 
 @attack(quick=20, full=200, flags=lambda size: ("--max-environments", 8_192), slack=64)
 def abandoned_openings(target: Target, size: int) -> str:
-    """Callers that go away while their batch is being opened leave no environment behind."""
+    """Callers that disconnect during `OpenBatch` leave no environment behind."""
 
-    def full() -> bool:
+    def opens_full_batch() -> bool:
         with Stubs(target.address) as stubs:
             try:
                 stubs.batches.OpenBatch(opening(8_192), timeout=CALL_TIMEOUT)
             except grpc.RpcError as error:
-                expect(reason(error) == "ENVIRONMENTS_FULL", f"an opening was refused with {reason(error)}")
+                expect(reason(error) == "ENVIRONMENTS_FULL", f"an opening failed with {reason(error)}")
                 return False
             return True
 
@@ -81,26 +82,28 @@ def abandoned_openings(target: Target, size: int) -> str:
                     future.cancel()
             except grpc.RpcError:
                 pass
-    took = wait_until(full, 30, "environments did not return")
+    took = wait_until(opens_full_batch, 30, "environments did not return")
     return f"all environments free after {took:.1f} s"
 
 
 @attack(quick=2, full=10, slack=64)
-def dying_clients(target: Target, size: int) -> str:
-    """Clients that are killed in the midst of a batch of costly bots: its work ends with them."""
+def killed_clients(target: Target, size: int) -> str:
+    """Clients are killed while expensive bots play in their batch. The work must end."""
     usual, longest = target.load(1), 0.0
     for turn in range(size):
         arguments = [target.address, "1024", "greedy:1024"]
-        command = [sys.executable, "-c", DOOMED, *arguments]
+        command = [sys.executable, "-c", KILLED_CLIENT, *arguments]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=sys.path[0]) as client:
             assert client.stdout is not None
             expect(client.stdout.readline() == "opening\n", "a client did not start")
-            wait_until(lambda: target.load(0.2) > usual + 0.5, 30, "the batch was not worked on")
+            wait_until(lambda: target.load(0.2) > usual + 0.5, 30, "the server does not work on the batch")
             if turn % 2:
-                wait_until(lambda: target.load(0.2) > usual + 0.5, 30, "the batch was not worked on")
+                wait_until(
+                    lambda: target.load(0.2) > usual + 0.5, 30, "the server does not work on the batch"
+                )
             client.kill()
         took = wait_until(
-            lambda: target.load(0.25) < usual + 0.3, 30, "the work of a dead client did not end"
+            lambda: target.load(0.25) < usual + 0.3, 30, "the work for a killed client did not end"
         )
         longest = max(longest, took)
-    return f"{usual:.2f} processors otherwise, its work ended within {longest:.1f} s"
+    return f"{usual:.2f} processors before, work ended within {longest:.1f} s"

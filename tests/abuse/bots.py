@@ -1,4 +1,4 @@
-"""Bots that think for long, and playouts by the thousand."""
+"""Expensive bots, and thousands of playouts."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from target import Target, expect, wait_until
 
 #: The most playouts of one call.
 MOST_PLAYOUTS = 1 << 16
-#: What a call may take of memory, in MiB: far less than as many copies of a world.
+#: The memory for one call in MiB: far less than a copy of the determinization for each playout.
 CALL_MIB = 12
-#: What a bot's decision may take beside another caller's bots, in seconds; alone it takes 0.02.
-SLOW = 2.0
+#: The longest decision of a bot while bots of another caller play, in seconds. Alone it takes 0.02.
+SLOWEST_DECISION = 2.0
 
 
 @attack(quick=20, full=200)
-def thinking_bots(target: Target, size: int) -> str:
-    """Matches of five costly bots each, in which nobody waits; closing them ends the work."""
+def expensive_bots(target: Target, size: int) -> str:
+    """Matches of five expensive bots each, without agents. Closing them ends the work."""
     usual = target.load(1)
     made: list[pb.CreateMatchResponse] = []
     with Stubs(target.address) as stubs:
@@ -33,43 +33,43 @@ def thinking_bots(target: Target, size: int) -> str:
             on_response=lambda _, response: made.append(response),
         )
         expect(created == {OK: size}, f"matches were created as {format_counts(created)}")
-        wait_until(lambda: target.load(0.25) > usual + 0.3, 30, "no bot thinks")
+        wait_until(lambda: target.load(0.25) > usual + 0.3, 30, "no bot plays")
         for match in made:
             close = pb.CloseMatchRequest(match_id=match.match.id)
             stubs.matches.CloseMatch(close, metadata=bearer(match.host_token))
-        took = wait_until(lambda: target.load(0.25) < usual + 0.3, 30, "bots of closed matches think on")
-    return f"{usual:.2f} processors otherwise, ended within {took:.1f} s"
+        took = wait_until(lambda: target.load(0.25) < usual + 0.3, 30, "bots of closed matches still play")
+    return f"{usual:.2f} processors before, work ended within {took:.1f} s"
 
 
-def begin_rollout(stubs: Stubs) -> Any:
-    """Begins as many playouts as one call may ask for, each of the same world of a search of its own."""
+def start_rollout(stubs: Stubs) -> Any:
+    """Starts the largest number of playouts of one call, all of the same determinization."""
     seat = Seat(stubs)
     token = bearer(seat.tokens[0])
-    drawn = stubs.searches.CreateSearch(CreateSearchRequest(match_id=seat.match_id), metadata=token)
-    rollout = RolloutRequest(search_id=drawn.search.id, worlds=bytes(4 * MOST_PLAYOUTS))
+    search = stubs.searches.CreateSearch(CreateSearchRequest(match_id=seat.match_id), metadata=token)
+    rollout = RolloutRequest(search_id=search.search.id, worlds=bytes(4 * MOST_PLAYOUTS))
     return stubs.searches.Rollout.future(rollout, metadata=token)
 
 
 @attack(quick=24, full=200, connects=True)
 def abandoned_rollouts(target: Target, size: int) -> str:
-    """Callers that begin rollouts, one world named thousands of times, and hang up or give up the call."""
+    """Callers start rollouts of one determinization thousands of times, then cancel or disconnect."""
     usual, before = target.load(1), target.resident()
     with contextlib.ExitStack() as connections:
-        calls = [begin_rollout(connections.enter_context(Stubs(target.address))) for _ in range(size)]
-        wait_until(lambda: target.load(0.25) > usual + 0.3, 30, "nothing is played")
-        under_way = sum(not call.done() for call in calls)
-        expect(under_way > size / 2, f"only {under_way} of {size} rollouts are under way")
+        calls = [start_rollout(connections.enter_context(Stubs(target.address))) for _ in range(size)]
+        wait_until(lambda: target.load(0.25) > usual + 0.3, 30, "no playout runs")
+        running = sum(not call.done() for call in calls)
+        expect(running > size / 2, f"only {running} of {size} rollouts run")
         grown = target.peak() - before
         expect(grown < CALL_MIB * size, f"{size} rollouts took {grown:.0f} MiB")
         for call in calls[::2]:
             call.cancel()
-    took = wait_until(lambda: target.load(0.25) < usual + 0.3, 30, "playouts that nobody waits for go on")
-    return f"{usual:.2f} processors otherwise, {grown / size:.1f} MiB a call, ended within {took:.1f} s"
+    took = wait_until(lambda: target.load(0.25) < usual + 0.3, 30, "abandoned playouts still run")
+    return f"{usual:.2f} processors before, {grown / size:.1f} MiB a call, ended within {took:.1f} s"
 
 
 @attack(quick=100, full=1_000)
-def thinking_crowd(target: Target, size: int) -> str:
-    """Matches of costly bots by one caller, and a bot of another caller that decides beside them."""
+def expensive_bots_of_another_caller(target: Target, size: int) -> str:
+    """One caller creates matches of expensive bots. A bot of another caller must stay fast."""
     made: list[pb.CreateMatchResponse] = []
     with Stubs(target.address) as stubs, Stubs(target.unix) as others:
         request = match_request(["mc:10000"] * 5)
@@ -85,8 +85,7 @@ def thinking_crowd(target: Target, size: int) -> str:
             seat.act()
             wait_until(lambda: 0 in seat.observe().pending, 60, "a bot of another caller did not decide")
             slowest = max(slowest, time.monotonic() - start)
-        # Alone it decides within some 20 ms.
-        expect(slowest < SLOW, f"a bot of another caller took {slowest:.1f} s for a decision")
+        expect(slowest < SLOWEST_DECISION, f"a bot of another caller took {slowest:.1f} s for a decision")
         for match in made:
             close = pb.CloseMatchRequest(match_id=match.match.id)
             stubs.matches.CloseMatch(close, metadata=bearer(match.host_token))

@@ -1,4 +1,4 @@
-"""Well-formed calls, many at once, and what they were answered with."""
+"""Valid calls, many at once, and counts of their outcomes."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from boardwire_v1.observation_pb2 import Observation
 from target import Failed, Target, expect
 
 Request = TypeVar("Request")
-#: No call of the suite may take longer, however busy the server is.
+#: The longest duration of any call in seconds, also on a busy server.
 CALL_TIMEOUT = 60.0
-#: What a call without an error is counted as.
+#: The outcome of a successful call.
 OK = "OK"
 
 
 def connect(address: str) -> grpc.Channel:
-    """A channel with a connection of its own."""
+    """Returns a channel with its own connection."""
     options: list[tuple[str, Any]] = [
         ("grpc.use_local_subchannel_pool", 1),
         ("grpc.max_receive_message_length", -1),
@@ -49,7 +49,7 @@ class Stubs:
     """The services over one connection."""
 
     def __init__(self, address: str) -> None:
-        """Connects."""
+        """Opens the connection."""
         self.channel = connect(address)
         self.matches = match_service_pb2_grpc.MatchServiceStub(self.channel)
         self.batches = batch_pb2_grpc.BatchServiceStub(self.channel)
@@ -57,30 +57,30 @@ class Stubs:
         self.searches = search_pb2_grpc.SearchServiceStub(self.channel)
 
     def close(self) -> None:
-        """Ends the connection."""
+        """Closes the connection."""
         self.channel.close()
 
     def __enter__(self) -> Stubs:
-        """The stubs themselves."""
+        """Returns the stubs."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Ends the connection."""
+        """Closes the connection."""
         self.close()
 
 
 def method(channel: grpc.Channel, path: str) -> Any:
-    """A method of one message each way, which takes and gives bytes."""
+    """Returns a unary method that takes and returns bytes."""
     return channel.unary_unary(path)
 
 
 def bearer(token: str) -> tuple[tuple[str, str | bytes], ...]:
-    """The metadata that carries a token."""
+    """Returns the metadata that carries a token."""
     return (("authorization", f"Bearer {token}"),)
 
 
 def reason(error: grpc.RpcError | grpc.Call) -> str:
-    """The reason in the status of a refused call, or its code where the status carries none."""
+    """Returns the reason of a failed call, or its code if the status has no reason."""
     assert isinstance(error, grpc.Call)
     for key, value in error.trailing_metadata() or ():
         if key == "grpc-status-details-bin":
@@ -92,11 +92,11 @@ def reason(error: grpc.RpcError | grpc.Call) -> str:
 
 
 def outcome(future: Any) -> str:
-    """How a call ended: OK, or the reason of its refusal."""
+    """Waits for a call and returns OK or the reason of its error."""
     try:
         future.result(timeout=CALL_TIMEOUT)
     except grpc.FutureTimeoutError:
-        raise Failed(f"a call was not answered within {CALL_TIMEOUT:g} s") from None
+        raise Failed(f"a call had no response within {CALL_TIMEOUT:g} s") from None
     except grpc.FutureCancelledError:
         return "CANCELLED"
     except grpc.RpcError as error:
@@ -111,16 +111,16 @@ def flood(
     width: int = 256,
     on_response: Callable[[Request, Any], None] | None = None,
 ) -> Counter[str]:
-    """Makes calls, `width` at a time, by `call`, which begins one; counts how they ended.
+    """Makes calls with `call`, `width` at a time, and counts their outcomes.
 
-    `answer` is given every request that was not refused, with its response.
+    `on_response` gets each successful request with its response.
     """
-    free, ended, failures = threading.Semaphore(width), Counter[str](), list[BaseException]()
+    free, outcomes, failures = threading.Semaphore(width), Counter[str](), list[BaseException]()
 
     def done(request: Request, future: Any) -> None:
         try:
             result = outcome(future)
-            ended[result] += 1
+            outcomes[result] += 1
             if result == OK and on_response is not None:
                 on_response(request, future.result())
         except BaseException as error:
@@ -129,17 +129,17 @@ def flood(
             free.release()
 
     for request in requests:
-        expect(free.acquire(timeout=CALL_TIMEOUT), f"calls were not answered within {CALL_TIMEOUT:g} s")
+        expect(free.acquire(timeout=CALL_TIMEOUT), f"calls had no response within {CALL_TIMEOUT:g} s")
         call(request).add_done_callback(lambda future, request=request: done(request, future))
     for _ in range(width):
-        expect(free.acquire(timeout=CALL_TIMEOUT), f"calls were not answered within {CALL_TIMEOUT:g} s")
+        expect(free.acquire(timeout=CALL_TIMEOUT), f"calls had no response within {CALL_TIMEOUT:g} s")
     if failures:
         raise failures[0]
-    return ended
+    return outcomes
 
 
 class Seat:
-    """An agent's seat of a match of its own."""
+    """The seats of agents in a new match."""
 
     def __init__(
         self,
@@ -148,7 +148,7 @@ class Seat:
         game: str = "faraway",
         clocks: Iterable[Clock] = (),
     ) -> None:
-        """Creates a match and joins its first agent's seat."""
+        """Creates a match and joins the seats of all agents."""
         self.stubs = stubs
         self.created = stubs.matches.CreateMatch(
             match_request(players, config=MatchConfig(game=game, clocks=clocks))
@@ -160,16 +160,16 @@ class Seat:
         ]
 
     def observe(self, seat: int = 0) -> Observation:
-        """What a seat sees now."""
+        """Returns the current observation of a seat."""
         request = match_service_pb2.ObserveRequest(match_id=self.match_id)
         return self.stubs.matches.Observe(request, metadata=bearer(self.tokens[seat])).observation
 
     def act(self, seat: int = 0) -> None:
-        """Makes the first legal decision at a seat that owes one."""
-        self.choose_first(self.observe(seat), seat)
+        """Plays the first legal action at a pending seat."""
+        self.play_first(self.observe(seat), seat)
 
-    def choose_first(self, obs: Observation, seat: int = 0, **fields: Any) -> Observation:
-        """Makes the first legal decision of those that a seat has seen; gives what it sees then."""
+    def play_first(self, obs: Observation, seat: int = 0, **fields: Any) -> Observation:
+        """Plays the first legal action of an observation and returns the next observation."""
         act = match_service_pb2.ActRequest(
             match_id=self.match_id,
             episode=obs.episode,
@@ -181,7 +181,7 @@ class Seat:
         return self.stubs.matches.Act(act, metadata=metadata, timeout=CALL_TIMEOUT).observation
 
     def alternate(self) -> None:
-        """Makes decisions at seat 1 until seat 0 owes one: who comes next depends on the cards."""
+        """Plays at seat 1 until seat 0 is pending. The cards determine which seat is next."""
         while 0 not in self.observe().pending:
             self.act(1)
 
@@ -198,7 +198,7 @@ def match_request(
     seed: int | None = None,
     request_id: str = "",
 ) -> match_service_pb2.CreateMatchRequest:
-    """Asks for a match of these players, of Faraway unless the configuration names another game."""
+    """Returns a request for a match of these players. The default game is Faraway."""
     request = match_service_pb2.CreateMatchRequest(config=config, seed=seed, request_id=request_id)
     request.config.game = request.config.game or "faraway"
     request.config.players.extend(map(player, players))
@@ -206,7 +206,7 @@ def match_request(
 
 
 def batch_request(players: Sequence[str], environments: int, *, request_id: str = "") -> OpenBatchRequest:
-    """Asks for a batch of Faraway whose rows may be as large as the server sends them."""
+    """Returns a request for a batch of Faraway with the largest possible responses."""
     line_up = LineUp(players=map(player, players))
     return OpenBatchRequest(
         config=BatchConfig(game="faraway", line_ups=[line_up], environments=environments),
@@ -216,17 +216,17 @@ def batch_request(players: Sequence[str], environments: int, *, request_id: str 
 
 
 def legal(mask: bytes) -> list[int]:
-    """The actions of a mask."""
+    """Returns the legal actions of a mask."""
     return [action for action in range(8 * len(mask)) if mask[action // 8] >> action % 8 & 1]
 
 
 def format_counts(counts: Counter[str]) -> str:
-    """Counts as figures of a line."""
+    """Formats counts for a line of output."""
     return ", ".join(f"{count:,} {name}" for name, count in counts.most_common())
 
 
 def check_served(target: Target) -> None:
-    """Fails unless a new connection is served."""
+    """Fails unless the server plays a match on a new connection."""
     with Stubs(target.address) as stubs:
         seat = Seat(stubs)
         seat.act()

@@ -1,4 +1,4 @@
-"""Connections that say nothing, nonsense, or too much of one thing; and too many of them."""
+"""Silent connections, invalid bytes, floods of frames, and too many connections."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from wire import Wire, is_closed, raw_connection
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 SETTINGS = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-#: What connections say before they fall silent.
-SILENCE = (b"", PREFACE[:1], PREFACE[:23], PREFACE, PREFACE + SETTINGS, PREFACE + SETTINGS[:5])
-#: What is no HTTP/2.
-NONSENSE = (
+#: The bytes that connections send before they are silent.
+BEGINNINGS = (b"", PREFACE[:1], PREFACE[:23], PREFACE, PREFACE + SETTINGS, PREFACE + SETTINGS[:5])
+#: Bytes that are not HTTP/2.
+INVALID = (
     b"GET / HTTP/1.1\r\nHost: a\r\n\r\n",
     b"\x16\x03\x01\x02\x00\x01",
     bytes(64),
@@ -25,13 +25,13 @@ NONSENSE = (
 
 
 def close(connections: list[socket.socket]) -> None:
-    """Ends all connections."""
+    """Closes all connections."""
     for connection in connections:
         connection.close()
 
 
 def pending(target: Target) -> socket.socket:
-    """A connection that is asked for and may never be accepted."""
+    """Starts a connection that the server may never accept."""
     connection = socket.socket()
     connection.setblocking(False)
     connection.connect_ex(target.host)
@@ -39,33 +39,33 @@ def pending(target: Target) -> socket.socket:
 
 
 def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
-    """A frame of HTTP/2."""
+    """Returns an HTTP/2 frame."""
     return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
 
 
 @attack(quick=400, full=1_000, flags=lambda size: ("--handshake-timeout", 2), connects=True)
 def silent_connections(target: Target, size: int) -> str:
-    """Connections that begin and fall silent: those that have not begun HTTP/2 are ended in time."""
+    """Silent connections: the server closes those without a complete HTTP/2 preface in time."""
     before = target.descriptors()
-    connections = [raw_connection(target, SILENCE[turn % len(SILENCE)]) for turn in range(size)]
-    silent = [each for turn, each in enumerate(connections) if turn % len(SILENCE) < 3]
-    begun = [each for turn, each in enumerate(connections) if turn % len(SILENCE) >= 3]
+    connections = [raw_connection(target, BEGINNINGS[turn % len(BEGINNINGS)]) for turn in range(size)]
+    silent = [each for turn, each in enumerate(connections) if turn % len(BEGINNINGS) < 3]
+    established = [each for turn, each in enumerate(connections) if turn % len(BEGINNINGS) >= 3]
     took = wait_until(
-        lambda: all(is_closed(each) for each in silent), 30, "silent connections were not ended"
+        lambda: all(is_closed(each) for each in silent), 30, "the server did not close silent connections"
     )
-    expect(not any(is_closed(each) for each in begun), "a connection was ended that had begun")
+    expect(not any(is_closed(each) for each in established), "the server closed an established connection")
     check_served(target)
     close(connections)
     wait_until(lambda: target.descriptors() <= before + 1, 30, "connections did not end")
-    return f"{len(silent)} ended after {took:.1f} s, {len(begun)} kept"
+    return f"{len(silent)} ended after {took:.1f} s, {len(established)} open"
 
 
 @attack(quick=400, full=4_000)
 def half_open_connections(target: Target, size: int) -> str:
-    """Connections that are shut in one direction, or reset, in every state."""
+    """Connections that are shut down in one direction or reset, in each state."""
     before = target.descriptors()
     for turn in range(size):
-        connection = raw_connection(target, SILENCE[turn % len(SILENCE)])
+        connection = raw_connection(target, BEGINNINGS[turn % len(BEGINNINGS)])
         if turn % 3 == 0:
             connection.shutdown(socket.SHUT_WR)
         elif turn % 3 == 1:
@@ -73,10 +73,12 @@ def half_open_connections(target: Target, size: int) -> str:
         connection.close()
     waiting = []
     for turn in range(100):
-        waiting.append(raw_connection(target, SILENCE[turn % len(SILENCE)]))
+        waiting.append(raw_connection(target, BEGINNINGS[turn % len(BEGINNINGS)]))
         waiting[-1].shutdown(socket.SHUT_WR)
     wait_until(
-        lambda: all(is_closed(each) for each in waiting), 30, "connections without a writer were not ended"
+        lambda: all(is_closed(each) for each in waiting),
+        30,
+        "the server did not close connections without a writer",
     )
     close(waiting)
     wait_until(lambda: target.descriptors() <= before, 30, "connections did not end")
@@ -85,18 +87,18 @@ def half_open_connections(target: Target, size: int) -> str:
 
 
 @attack(quick=400, full=20_000)
-def nonsense(target: Target, size: int) -> str:
-    """Bytes that are no HTTP/2, and frames that are none after a proper beginning."""
+def invalid_bytes(target: Target, size: int) -> str:
+    """Bytes that are not HTTP/2, and invalid frames after a valid preface."""
     rng = random.Random(size)
     for turn in range(size):
         if turn % 2:
-            data = NONSENSE[turn // 2 % len(NONSENSE)]
+            data = INVALID[turn // 2 % len(INVALID)]
         else:
             data = PREFACE + SETTINGS + rng.randbytes(rng.randrange(200))
         try:
             connection = raw_connection(target, data)
         except OSError as error:
-            raise Failed(f"connection {turn} was not accepted: {error}") from None
+            raise Failed(f"the server did not accept connection {turn}: {error}") from None
         connection.close()
     check_served(target)
     return f"{size} connections"
@@ -104,7 +106,7 @@ def nonsense(target: Target, size: int) -> str:
 
 @attack(quick=20_000, full=1_000_000)
 def frames(target: Target, size: int) -> str:
-    """Floods of frames that cost the sender little: pings, settings, empty data, headers without end."""
+    """Floods of cheap frames: pings, settings, empty data, endless headers."""
     floods = {
         "pings": frame(6, 0, 0, bytes(8)),
         "settings": SETTINGS,
@@ -114,9 +116,9 @@ def frames(target: Target, size: int) -> str:
         "continuations": frame(9, 0, 1, bytes([0x40, 1, 97, 1, 98])),
         "resets": frame(3, 0, 1, (8).to_bytes(4, "big")),
     }
-    # `:method POST`, `:scheme http`, `:path /`, not ended: stream 1 is open.
+    # `:method POST`, `:scheme http`, `:path /` without end of stream: stream 1 is open.
     head = bytes([0x83, 0x86, 0x84])
-    ends = []
+    stopped = []
     for name, flood in floods.items():
         opening = frame(1, 0 if name == "continuations" else 4, 1, head)
         connection = raw_connection(target, PREFACE + SETTINGS + opening)
@@ -127,20 +129,20 @@ def frames(target: Target, size: int) -> str:
                 connection.sendall(flood * 100)
                 sent += 100
         except OSError:
-            # Ended, or not read any more since our side reads no answers: both stop the flood.
-            ends.append(name)
+            # The server closed the connection, or stopped reading since this side reads nothing.
+            stopped.append(name)
         connection.close()
         check_served(target)
-    return f"stopped {', '.join(ends) or 'none'}"
+    return f"stopped {', '.join(stopped) or 'none'}"
 
 
 @attack(quick=300, full=1_500, flags=lambda size: ("--handshake-timeout", 60), connects=True)
 def full_descriptor_table(target: Target, size: int) -> str:
-    """More connections than the server has descriptors: it neither spins nor ends, and goes on afterwards."""
+    """More connections than the server has descriptors: it must neither spin nor end, and recover."""
     before = target.descriptors()
     usual = target.limit_descriptors(before + size // 2)
-    # In two halves: each fits the queue of the listener. Where that overflows, Linux takes connections for
-    # open of which the other side knows nothing. So one more is opened until the table is full.
+    # Two halves: each fits the queue of the listener. If the queue overflows, Linux reports connections as
+    # open that the server does not have. So the attack opens connections until the table is full.
     connections = [pending(target) for _ in range(size // 2)]
 
     def is_full() -> bool:
@@ -150,15 +152,15 @@ def full_descriptor_table(target: Target, size: int) -> str:
     wait_until(is_full, 30, "the table did not fill")
     connections += [pending(target) for _ in range(size - size // 2)]
     busy = target.load(2)
-    expect(busy < 0.6, f"the server keeps {busy:.2f} processors busy while its table is full")
-    held = target.descriptors()
+    expect(busy < 0.6, f"the server uses {busy:.2f} processors while its table is full")
+    used = target.descriptors()
     close(connections)
-    # Where its queue has overflowed all the same, Linux leaves the server connections whose other side is
-    # gone without a word. They end with the time for the first bytes.
+    # If the queue overflowed, the server has connections whose other side has vanished. They end with the
+    # handshake timeout.
     took = wait_until(lambda: target.descriptors() <= before + 1, 90, "descriptors did not return")
     target.limit_descriptors(usual)
     check_served(target)
-    return f"{held} descriptors of {before + size // 2}, {busy:.2f} processors, back after {took:.1f} s"
+    return f"{used} descriptors of {before + size // 2}, {busy:.2f} processors, back after {took:.1f} s"
 
 
 @attack(
@@ -168,12 +170,16 @@ def full_descriptor_table(target: Target, size: int) -> str:
     connects=True,
 )
 def many_connections(target: Target, size: int) -> str:
-    """More connections than a caller may have: those too many are ended at once, others find room."""
+    """More connections than allowed per caller: the server closes the excess, and other callers connect."""
     connections = [raw_connection(target, PREFACE + SETTINGS) for _ in range(size)]
-    wait_until(lambda: sum(map(is_closed, connections)) >= size - size // 2, 30, "connections were not ended")
+    wait_until(
+        lambda: sum(map(is_closed, connections)) >= size - size // 2,
+        30,
+        "the server did not close connections",
+    )
     ended = sum(map(is_closed, connections))
-    expect(ended == size - size // 2, f"{ended} of {size} connections were ended")
-    # This machine is one caller, by whatever address.
+    expect(ended == size - size // 2, f"{ended} of {size} connections were closed")
+    # All addresses of this machine are one caller.
     elsewhere = socket.create_connection(target.host, source_address=("127.0.0.2", 0))
     wait_until(lambda: is_closed(elsewhere), 30, "another address of this machine was served")
     elsewhere.close()
@@ -181,11 +187,11 @@ def many_connections(target: Target, size: int) -> str:
         Seat(stubs).act()
     close(connections)
 
-    def room() -> bool:
+    def connects() -> bool:
         wire = Wire(target)
         wire.close()
         return bool(wire.h2.remote_settings.max_concurrent_streams < 2**31)
 
-    wait_until(room, 30, "there was no room again")
+    wait_until(connects, 30, "a new connection was not served")
     check_served(target)
-    return f"{ended} of {size} ended"
+    return f"{ended} of {size} closed"

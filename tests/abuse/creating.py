@@ -1,4 +1,4 @@
-"""Too many matches, too many calls that wait, and one request made many times."""
+"""Too many matches, too many waiting calls, and repeated requests."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from wire import framed, open_calls
 
 
 def close(stubs: Stubs, created: pb.CreateMatchResponse) -> grpc.Future[pb.CloseMatchResponse]:
-    """Begins to close a match."""
+    """Starts a call that closes a match."""
     request = pb.CloseMatchRequest(match_id=created.match.id)
     return stubs.matches.CloseMatch.future(request, metadata=bearer(created.host_token))
 
 
 @attack(quick=2_000, full=20_000, flags=lambda size: ("--max-matches-per-caller", size))
 def matches(target: Target, size: int) -> str:
-    """As many matches as a caller may have, and more; then all are closed."""
+    """Creates more matches than allowed per caller, then closes all."""
     made: list[pb.CreateMatchResponse] = []
     request = match_request(["agent", "random"])
     with Stubs(target.address) as stubs:
@@ -61,33 +61,33 @@ def matches(target: Target, size: int) -> str:
     slack=80,
 )
 def abandoned_matches(target: Target, size: int) -> str:
-    """Matches that nobody closes make room when they have been idle for too long."""
+    """Abandoned matches end after the idle timeout."""
     request = match_request(["agent", "agent"])
     with Stubs(target.address) as stubs:
         created = flood(stubs.matches.CreateMatch.future, [request] * size)
         expect(set(created) <= {OK, "MATCHES_FULL"} and created[OK], f"created as {format_counts(created)}")
 
-        def gone() -> bool:
+        def all_closed() -> bool:
             token = ""
             while True:
                 page_request = pb.ListMatchesRequest(page_size=1_000, page_token=token)
                 page = stubs.matches.ListMatches(page_request)
-                open_ones = sum(match.state != pb_match.MATCH_STATE_CLOSED for match in page.matches)
+                still_open = sum(match.state != pb_match.MATCH_STATE_CLOSED for match in page.matches)
                 token = page.next_page_token
-                # The innocent client's goes on.
-                if open_ones > 1:
+                # The match of the normal client stays open.
+                if still_open > 1:
                     return False
                 if not token:
                     return True
 
-        took = wait_until(gone, 60, "abandoned matches did not end")
+        took = wait_until(all_closed, 60, "abandoned matches did not end")
     check_served(target)
     return f"{format_counts(created)}, gone after {took:.0f} s"
 
 
 @attack(quick=1_000, full=5_000)
 def waiting_calls(target: Target, size: int) -> str:
-    """Calls of one seat that wait, of which the server lets sixteen."""
+    """Waiting calls of one seat: the server accepts sixteen."""
     with Stubs(target.address) as stubs:
         seat = Seat(stubs, ["agent", "agent"])
         seat.act(0)
@@ -96,7 +96,9 @@ def waiting_calls(target: Target, size: int) -> str:
             stubs.matches.Observe.future(request, metadata=bearer(seat.tokens[0])) for _ in range(size)
         ]
         wait_until(
-            lambda: sum(each.done() for each in futures) >= size - 16, CALL_TIMEOUT, "calls were not refused"
+            lambda: sum(each.done() for each in futures) >= size - 16,
+            CALL_TIMEOUT,
+            "the server did not reject calls",
         )
         seat.alternate()
         ended = Counter(outcome(each) for each in futures)
@@ -111,16 +113,16 @@ def waiting_calls(target: Target, size: int) -> str:
     flags=lambda size: ("--max-waiting-calls", size, "--max-connection-streams", size + 10),
 )
 def permitted_waiting_calls(target: Target, size: int) -> str:
-    """The same where the operator lets all of them wait: one decision answers them all."""
+    """Waiting calls of one seat with a higher limit: one decision completes all."""
     with Stubs(target.address) as stubs, Stubs(target.address) as other:
         seat = Seat(other, ["agent", "agent"])
         seat.act(0)
         request = pb.ObserveRequest(match_id=seat.match_id, wait=True)
         metadata = bearer(seat.tokens[0])
         futures = [stubs.matches.Observe.future(request, metadata=metadata) for _ in range(size + 1)]
-        # The one too many is refused at once: by then all others wait.
+        # The server rejects one call at once. Then all other calls wait.
         wait_until(
-            lambda: any(each.done() for each in futures), CALL_TIMEOUT, "the last call was not refused"
+            lambda: any(each.done() for each in futures), CALL_TIMEOUT, "the server did not reject a call"
         )
         seat.alternate()
         ended = Counter(outcome(each) for each in futures)
@@ -131,7 +133,7 @@ def permitted_waiting_calls(target: Target, size: int) -> str:
 
 @attack(quick=20, full=300)
 def repeated_requests(target: Target, size: int) -> str:
-    """Eight parallel calls with one request id make one match, or one batch."""
+    """Eight parallel calls with one request id create one match or one batch."""
     stubs = [Stubs(target.address) for _ in range(8)]
 
     def match(each: Stubs, name: str, bot: str = "random") -> str:
@@ -160,7 +162,7 @@ def repeated_requests(target: Target, size: int) -> str:
 
 @attack(quick=1_000, full=12_288, slack=128)
 def list_floods(target: Target, size: int) -> str:
-    """Lists of matches that none of ten thousand passes, all asked for at once."""
+    """Many concurrent lists with a filter that none of ten thousand matches passes."""
     path = "/boardwire.v1.MatchService/ListMatches"
     matches = min(10_000, 2 * size)
     with Stubs(target.address) as stubs:
@@ -168,7 +170,7 @@ def list_floods(target: Target, size: int) -> str:
         created = flood(stubs.matches.CreateMatch.future, [request] * matches)
         expect(created == {OK: matches}, f"matches were created as {format_counts(created)}")
         started = time.monotonic()
-        # A label that no match has.
+        # No match has this label.
         page = framed(pb.ListMatchesRequest(page_size=1, labels={"a": "b"}).SerializeToString())
         wires = open_calls(target, size, lambda wire: wire.call(path, data=page))
         ends = Counter[str]()

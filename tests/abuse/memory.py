@@ -1,4 +1,4 @@
-"""Callers that make the server hold more and more for them: it holds no more than `--max-bytes`."""
+"""Callers that make the server store more and more: it must not exceed `--max-bytes`."""
 
 from __future__ import annotations
 
@@ -30,62 +30,61 @@ from target import Target, expect, wait_until
 from wire import Wire, framed, raw_connection
 
 MIB = 1 << 20
-#: What the server may hold for all callers here, and what it may take beside that, in MiB.
-ALL, BESIDE = 256, 64
+#: The value of `--max-bytes` here, and the additional memory that the server may use, in MiB.
+ALL, OVERHEAD = 256, 64
 #: The most playouts of one call.
 MOST_PLAYOUTS = 1 << 16
-#: The largest window that HTTP/2 has.
-WIDE = (1 << 31) - 1
+#: The largest flow-control window of HTTP/2.
+LARGEST_WINDOW = (1 << 31) - 1
 
 
 def flags(size: int) -> tuple[object, ...]:
-    """A server that may hold little."""
+    """The flags of a server with a small `--max-bytes`."""
     return "--max-bytes", ALL * MIB
 
 
 @contextlib.contextmanager
-def bounded(target: Target, most: float = ALL + BESIDE) -> Iterator[None]:
-    """Fails if the server takes more memory in the meantime."""
+def bounded(target: Target, most: float = ALL + OVERHEAD) -> Iterator[None]:
+    """Fails if the memory of the server grows more during the context."""
     before = target.resident()
     yield
-    held = target.peak() - before
-    expect(held <= most, f"the server took {held:.0f} MiB, of at most {most:.0f}")
+    grown = target.peak() - before
+    expect(grown <= most, f"memory grew by {grown:.0f} MiB, more than {most:.0f}")
 
 
-def quiet(target: Target) -> None:
-    """Waits until the server does little more than to serve the innocent client."""
-    wait_until(lambda: target.load() < 0.3, 60, "the server was not done with calls that nobody reads")
+def wait_until_idle(target: Target) -> None:
+    """Waits until the server only serves the normal client."""
+    wait_until(lambda: target.load() < 0.3, 60, "the server did not finish unread calls")
 
 
-def wide(target: Target) -> Wire:
-    """A connection that may be sent as much as anybody likes, and reads nothing."""
-    wire = Wire(target, window=WIDE, unread=True)
-    wire.h2.increment_flow_control_window(WIDE - (1 << 16))
+def unread_connection(target: Target) -> Wire:
+    """Opens a connection with the largest windows that reads nothing."""
+    wire = Wire(target, window=LARGEST_WINDOW, unread=True)
+    wire.h2.increment_flow_control_window(LARGEST_WINDOW - (1 << 16))
     wire.flush()
     return wire
 
 
 def literal(name: bytes, value: bytes) -> bytes:
-    """A header that no table remembers."""
+    """Returns a header field that HPACK does not index."""
     return b"\x00" + bytes([len(name)]) + name + bytes([len(value)]) + value
 
 
 @attack(quick=200_000, full=4_000_000, flags=flags)
 def rapid_resets(target: Target, size: int) -> str:
-    """Calls that are reset as soon as they are made, as fast as they can be sent, without a token."""
-    # Calls that are over take nothing.
-    with bounded(target, 1.5 * BESIDE):
+    """Calls without a token that are reset at once, as fast as possible."""
+    with bounded(target, 1.5 * OVERHEAD):
         connections = reset_calls(lambda: raw_connection(target), size)
-    wait_until(lambda: target.load() < 0.5, 30, "the server was not done with calls that were reset")
-    served_in_time(target)
+    wait_until(lambda: target.load() < 0.5, 30, "the server did not finish reset calls")
+    wait_until_served(target)
     return f"{connections} connections"
 
 
 def reset_calls(connect: Callable[[], socket.socket], size: int) -> int:
-    """Makes so many calls and resets them at once; gives how many connections that took."""
+    """Makes calls and resets each at once; returns the number of connections."""
     head = bytes([0x83, 0x86]) + literal(b":path", b"/boardwire.v1.MatchService/ListMatches")
     head += literal(b":authority", b"a") + literal(b"content-type", b"application/grpc")
-    begin = len(head).to_bytes(3, "big") + b"\x01\x04"
+    header_frame = len(head).to_bytes(3, "big") + b"\x01\x04"
     reset, cancel = (4).to_bytes(3, "big") + b"\x03\x00", (8).to_bytes(4, "big")
     connections = sent = 0
     while sent < size:
@@ -97,47 +96,47 @@ def reset_calls(connect: Callable[[], socket.socket], size: int) -> int:
             while sent < size:
                 numbers = (struct.pack(">I", stream + 2 * at) for at in range(1_000))
                 connection.sendall(
-                    b"".join(begin + number + head + reset + number + cancel for number in numbers)
+                    b"".join(header_frame + number + head + reset + number + cancel for number in numbers)
                 )
                 stream, sent = stream + 2_000, sent + 1_000
         connection.close()
     return connections
 
 
-def served_in_time(target: Target) -> None:
-    """Waits until the caller may call again: it has called too often."""
+def wait_until_served(target: Target) -> None:
+    """Waits until the rate limit accepts calls of this caller again."""
 
-    def answered() -> bool:
+    def accepted() -> bool:
         with Stubs(target.address) as stubs:
             return outcome(stubs.matches.ListMatches.future(pb.ListMatchesRequest())) == OK
 
-    wait_until(answered, 30, "the caller was not served again")
+    wait_until(accepted, 30, "the caller was not served again")
 
 
-def watched(stubs: Stubs) -> str:
-    """A match with some hundred positions to be watched; gives its id."""
+def finished_match(stubs: Stubs) -> str:
+    """Plays a match to its end and returns its id."""
     seat = Seat(stubs)
-    seen = seat.observe()
-    while not seen.terminated:
-        seen = seat.choose_first(seen, wait=True)
+    obs = seat.observe()
+    while not obs.terminated:
+        obs = seat.play_first(obs, wait=True)
     return seat.match_id
 
 
 @attack(quick=500, full=3_000, flags=flags)
 def unread_watches(target: Target, size: int) -> str:
-    """Watchers that read nothing, a thousand on a connection, with pictures."""
+    """Watchers with pictures that read nothing, a thousand on each connection."""
     with Stubs(target.address) as stubs:
-        match_id = watched(stubs)
+        match_id = finished_match(stubs)
     request = framed(pb.WatchRequest(match_id=match_id, after=0, depict=True).SerializeToString())
     wires = []
     with bounded(target):
         for turn in range(size):
             if turn % 1_000 == 0:
-                wires.append(wide(target))
+                wires.append(unread_connection(target))
             wires[-1].call("/boardwire.v1.MatchService/Watch", data=request)
         for wire in wires:
             wire.flush()
-        quiet(target)
+        wait_until_idle(target)
     for wire in wires:
         wire.close()
     check_served(target)
@@ -146,7 +145,7 @@ def unread_watches(target: Target, size: int) -> str:
 
 @attack(quick=600, full=2_000, flags=flags)
 def unread_plays(target: Target, size: int) -> str:
-    """Streams of requests whose answers nobody reads."""
+    """`Play` streams whose responses are not read."""
     with Stubs(target.address) as stubs:
         seat = Seat(stubs)
         observe = pb.ObserveRequest(match_id=seat.match_id)
@@ -154,14 +153,14 @@ def unread_plays(target: Target, size: int) -> str:
         one = framed(pb.PlayRequest(tag=1, observe=observe).SerializeToString())
         sent = 0
         with bounded(target):
-            wires = [wide(target) for _ in range(4)]
+            wires = [unread_connection(target) for _ in range(4)]
             for turn in range(size):
                 wire = wires[turn % len(wires)]
                 stream = wire.call("/boardwire.v1.MatchService/Play", seat.tokens[0], end=False)
                 room = wire.h2.local_flow_control_window(stream)
                 if room > 10 * len(one):
                     sent += wire.send(stream, one * (min(room, 1 << 16) // len(one)))
-            quiet(target)
+            wait_until_idle(target)
         for wire in wires:
             wire.close()
         seat.act()
@@ -170,7 +169,7 @@ def unread_plays(target: Target, size: int) -> str:
 
 @attack(quick=8_000, full=40_000, flags=flags)
 def unread_pages(target: Target, size: int) -> str:
-    """Pages of sixteen matches with many labels, which nobody reads, on many connections."""
+    """Unread pages of sixteen matches with many labels, on many connections."""
     labels = {f"{number:063}": "x" * 128 for number in range(16)}
     request = match_request(["agent", "random"], config=MatchConfig(labels=labels))
     page = framed(pb.ListMatchesRequest(page_size=16).SerializeToString())
@@ -182,7 +181,7 @@ def unread_pages(target: Target, size: int) -> str:
                 for _ in range(size // len(wires)):
                     wire.call("/boardwire.v1.MatchService/ListMatches", data=page)
                 wire.flush()
-            quiet(target)
+            wait_until_idle(target)
         for wire in wires:
             wire.close()
     check_served(target)
@@ -191,29 +190,29 @@ def unread_pages(target: Target, size: int) -> str:
 
 @attack(quick=400, full=1_000, flags=flags)
 def many_rollouts(target: Target, size: int) -> str:
-    """Rollouts of as many playouts as one call may ask for, by one seat, all at once."""
+    """Concurrent rollouts of one seat, each with the largest number of playouts."""
     with Stubs(target.address) as stubs:
         seat = Seat(stubs)
         token = bearer(seat.tokens[0])
-        # As many rollouts are played at once as there are places.
+        # The number of places limits the concurrent rollouts.
         request = CreateSearchRequest(match_id=seat.match_id, places=size)
-        drawn = stubs.searches.CreateSearch(request, metadata=token)
-        rollout = RolloutRequest(search_id=drawn.search.id, worlds=bytes(4), playouts=MOST_PLAYOUTS)
-        with bounded(target, BESIDE):
+        search = stubs.searches.CreateSearch(request, metadata=token)
+        rollout = RolloutRequest(search_id=search.search.id, worlds=bytes(4), playouts=MOST_PLAYOUTS)
+        with bounded(target, OVERHEAD):
             calls = [stubs.searches.Rollout.future(rollout, metadata=token) for _ in range(size)]
-            # What comes later on the same connection is answered when all of them have begun.
+            # A later call on the same connection has a response when all rollouts have started.
             seat.observe()
-            wait_until(lambda: target.load(0.25) > 0.5, 30, "nothing is played")
+            wait_until(lambda: target.load(0.25) > 0.5, 30, "no playout runs")
         for call in calls:
             call.cancel()
         seat.close()
-    wait_until(lambda: target.load() < 0.5, 30, "playouts that nobody waits for go on")
+    wait_until(lambda: target.load() < 0.5, 30, "abandoned playouts still run")
     return f"{size} rollouts"
 
 
 @attack(quick=100, full=500, flags=flags)
 def announced_messages(target: Target, size: int) -> str:
-    """Messages of 63 MiB of which five bytes come: others' large answers are still given."""
+    """Announced messages of 63 MiB, of which five bytes arrive. Other callers still get large responses."""
     wires = []
     for _ in range(size):
         wire = Wire(target)
@@ -230,19 +229,19 @@ def announced_messages(target: Target, size: int) -> str:
             ended[outcome(stubs.batches.ResetBatch.future(reset, metadata=bearer(batch.token)))] += 1
     for wire in wires:
         wire.close()
-    expect(ended == {OK: 20}, f"another caller's large answers ended as {format_counts(ended)}")
+    expect(ended == {OK: 20}, f"large responses to another caller ended as {format_counts(ended)}")
     return f"{size} announced"
 
 
 @attack(quick=500, full=4_000, flags=lambda size: ("--handshake-timeout", 2))
 def silent_calls(target: Target, size: int) -> str:
-    """Calls and health checks whose message never comes: each ends in time."""
+    """Calls and health checks whose message never arrives: each ends in time."""
     paths = ("/grpc.health.v1.Health/Check", "/boardwire.v1.MatchService/ListMatches")
     wires, opened_on = [], 500
     for turn in range(size):
         if turn % opened_on == 0:
             wires.append(Wire(target))
-        # Of some a part comes.
+        # Some calls send a part of the message.
         wires[-1].call(paths[turn % 2], data=bytes(4) if turn % 3 else b"", end=False)
     for wire in wires:
         wire.flush()
@@ -253,23 +252,23 @@ def silent_calls(target: Target, size: int) -> str:
         wire.close()
     expect(
         ended.total() == size,
-        f"{size - ended.total():,} calls did not end; others ended as {format_counts(ended)}",
+        f"{size - ended.total():,} calls did not end; the other calls ended as {format_counts(ended)}",
     )
     return f"ended as {format_counts(ended)}"
 
 
 @attack(quick=100, full=300, flags=flags)
 def idle_streams(target: Target, size: int) -> str:
-    """Streams that stay open after one request of 4 MiB, which has been answered."""
+    """Streams that stay open after the response to a request of 4 MiB."""
     step = batch_pb.StepBatchRequest(batch_id="x", actions=bytes(4 * MIB - 64))
     data = framed(batch_pb.RunBatchRequest(tag=1, step=step).SerializeToString())
     wire = Wire(target)
     with bounded(target):
         for _ in range(size):
             stream = wire.call("/boardwire.v1.BatchService/RunBatch", "x", data, end=False)
-            expect(wire.pump(lambda stream=stream: stream in wire.answered, 30), "a stream was not answered")  # type: ignore[misc]
+            expect(wire.pump(lambda stream=stream: stream in wire.answered, 30), "a stream had no response")  # type: ignore[misc]
             expect(stream not in wire.ended, f"a stream ended as {wire.ended.get(stream)}")
-        quiet(target)
+        wait_until_idle(target)
     wire.close()
     check_served(target)
     return f"{size} streams"

@@ -1,4 +1,4 @@
-"""Messages that are too long, headers that are, and strings that are."""
+"""Too long messages, headers and strings, and invalid requests."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from wire import Wire
 LOAD = "/boardwire.v1.BatchService/LoadBatch"
 STEP = "/boardwire.v1.BatchService/StepBatch"
 MIB = 1 << 20
-#: Requests of a stream that are empty, of one field that is, of nonsense, and cut off.
+#: Requests of a stream: empty messages, empty fields, invalid bytes, and a truncated message.
 BODIES = ([b""] * 20, [b"\x12\x02\x0a\x00"] * 20, [b"\xff" * 9], [b"\x0a\xff"])
 FILES = (batch_pb2, catalog_pb2, match_service_pb2, search_pb2)
 
 
 def methods(*, streams: bool = False) -> Iterator[tuple[str, type[Message]]]:
-    """The paths of all methods that are served, with what they take."""
+    """Yields the paths of all methods with their request types."""
     for file in FILES:
         for service in file.DESCRIPTOR.services_by_name.values():
             for each in service.methods:
@@ -46,7 +46,7 @@ def methods(*, streams: bool = False) -> Iterator[tuple[str, type[Message]]]:
 
 
 def fill(message: Any, text: str) -> None:
-    """Puts a text into every string of a message, and of those in it."""
+    """Sets all strings of a message and of its inner messages."""
     for field in message.DESCRIPTOR.fields:
         is_text = field.type == FieldDescriptor.TYPE_STRING
         inner = field.message_type
@@ -63,7 +63,7 @@ def fill(message: Any, text: str) -> None:
 
 @attack(quick=2, full=20)
 def long_names(target: Target, size: int) -> str:
-    """Names of three kilobytes in every string of every request: the reasons of refusals arrive."""
+    """Requests with three kilobytes in each string: the errors must have reasons."""
     ended = Counter[str]()
     texts = ["x" * 3_000, "\u00e4" * 1_500, "\u3042" * 1_000, "%" * 3_000, "\n\0\x7f" * 1_000, "agent" * 500]
     with Stubs(target.address) as stubs:
@@ -72,11 +72,11 @@ def long_names(target: Target, size: int) -> str:
             for path, kind in methods():
                 request = kind()
                 fill(request, text)
-                one = [field.name for field in request.DESCRIPTOR.fields]
-                for name in one:
+                names = [field.name for field in request.DESCRIPTOR.fields]
+                for name in names:
                     part = kind()
                     fill(part, text)
-                    for other in one:
+                    for other in names:
                         if other != name:
                             part.ClearField(other)
                     for message in (request, part):
@@ -92,7 +92,7 @@ def long_names(target: Target, size: int) -> str:
 
 @attack(quick=1, full=8)
 def long_messages(target: Target, size: int) -> str:
-    """Request ids of 10 and 60 MiB, 63 MiB of empty seat names, steps of 65 MiB."""
+    """Request ids of 10 and 60 MiB, 63 MiB of empty players, steps of 65 MiB."""
     ended = Counter[str]()
     bodies = {
         "/boardwire.v1.MatchService/CreateMatch": [
@@ -107,14 +107,14 @@ def long_messages(target: Target, size: int) -> str:
             for path, messages in bodies.items():
                 calls = [method(stubs.channel, path).future(each, timeout=CALL_TIMEOUT) for each in messages]
                 ended.update(outcome(each) for each in calls)
-    expect(set(ended) == {"MESSAGE_TOO_LARGE"}, f"they ended as {format_counts(ended)}")
-    expect(target.peak() < 200, f"the server held {target.peak():.0f} MiB")
+    expect(set(ended) == {"MESSAGE_TOO_LARGE"}, f"long messages ended as {format_counts(ended)}")
+    expect(target.peak() < 200, f"the server used {target.peak():.0f} MiB")
     return format_counts(ended)
 
 
 @attack(quick=20, full=500)
-def odd_calls(target: Target, size: int) -> str:
-    """Lengths that lie, content that is no gRPC, headers that are too long: each is refused by itself."""
+def invalid_calls(target: Target, size: int) -> str:
+    """Wrong lengths, content that is not gRPC, too long headers: each call fails alone."""
     ended = Counter[str]()
     repeated = [("content-type", "application/grpc")] * 3
     for _ in range(size):
@@ -148,7 +148,7 @@ def odd_calls(target: Target, size: int) -> str:
 
 @attack(quick=12, full=60, flags=lambda size: ("--max-connection-bytes", 64 * MIB))
 def unfinished_messages(target: Target, size: int) -> str:
-    """Messages of 60 MiB, by somebody without a token, whose last bytes never come."""
+    """Messages of 60 MiB without a token, whose last bytes never arrive."""
     before = target.resident()
     wires = [Wire(target) for _ in range(2)]
     sent = 0
@@ -157,33 +157,33 @@ def unfinished_messages(target: Target, size: int) -> str:
         stream = wire.call(LOAD, end=False)
         sent += wire.send(stream, b"\x00" + (60 * MIB).to_bytes(4, "big"))
         while sent < (turn + 1) * 32 * MIB and stream not in wire.ended:
-            went = wire.send(stream, bytes(MIB))
-            sent += went
-            if not went:
+            sent_now = wire.send(stream, bytes(MIB))
+            sent += sent_now
+            if not sent_now:
                 break
-    held = target.peak() - before
+    grown = target.peak() - before
     for wire in wires:
         wire.close()
     check_served(target)
-    expect(held < 256, f"the server held {held:.0f} MiB of {sent // MIB} that were sent and never finished")
-    return f"{sent // MIB} MiB sent, {held:.0f} held"
+    expect(grown < 256, f"memory grew by {grown:.0f} MiB for {sent // MIB} MiB of unfinished messages")
+    return f"{sent // MIB} MiB sent, {grown:.0f} MiB used"
 
 
 @attack(quick=50, full=500)
-def strange_streams(target: Target, size: int) -> str:
-    """Streams whose requests hold nothing, nonsense, or others' ids, and go on."""
+def invalid_streams(target: Target, size: int) -> str:
+    """Streams with empty requests, invalid bytes and wrong tokens."""
     ended = Counter[str]()
     for _ in range(size):
-        # A connection on which a thousand streams were refused while they were sending is ended.
+        # The server closes a connection after a thousand streams that failed while sending.
         with Stubs(target.address) as stubs:
             seat = Seat(stubs)
             for path, _ in methods(streams=True):
                 call: Any = stubs.channel.stream_stream(path)
                 for token in (seat.tokens[0], "", "t" * 32):
                     for messages in BODIES:
-                        answers = call(iter(messages), metadata=bearer(token), timeout=CALL_TIMEOUT)
+                        responses = call(iter(messages), metadata=bearer(token), timeout=CALL_TIMEOUT)
                         try:
-                            ended[OK] += len(list(answers))
+                            ended[OK] += len(list(responses))
                         except grpc.RpcError as error:
                             ended[reason(error)] += 1
             seat.act()

@@ -1,4 +1,4 @@
-"""Hundreds of thousands of requests that were valid before bytes of theirs were changed."""
+"""Hundreds of thousands of mutated valid requests."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ from messages import methods
 from target import Failed, Target, expect
 
 SEED = 20_001
-#: Calls under way in each process: enough to keep the server busy.
+#: Concurrent calls of each process, enough to keep the server busy.
 WIDTH = 128
-#: A call may wait by its nature; it is given up after so long.
+#: The deadline of a call in seconds. Some calls wait by design.
 DEADLINE = 1.0
-#: Reasons that mutated requests must never be answered with.
+#: Reasons that mutated requests must never get.
 WRONG = ("INTERNAL", "BOT_FAILED", "UNKNOWN", "UNAVAILABLE")
-#: What costs the server more than a suite should take is out of reach of mutations.
+#: Limits that keep mutated requests cheap.
 FLAGS = ("--max-environments", 4_096, "--max-batches", 64, "--match-idle-timeout", 20)
-#: Values of fields that no real client sends.
+#: Values of fields that normal clients do not send.
 NUMBERS = (0, 1, 2, 3, 127, 128, 255, 256, 65_536, 2**31 - 1, 2**32 - 1, 2**63, 2**64 - 1)
 TEXTS = (
     "",
@@ -60,12 +60,12 @@ TEXTS = (
     "\0",
     "\u00e4" * 99,
 )
-#: A path, a message, and a token.
+#: Path, message and token.
 Call = tuple[str, Message, str]
 
 
-def mutated(rng: random.Random, message: bytes) -> bytes:
-    """A message with some of its bytes flipped, changed, repeated, removed, or cut off."""
+def with_mutated_bytes(rng: random.Random, message: bytes) -> bytes:
+    """Returns a message with some bytes flipped, changed, inserted, repeated, removed or cut off."""
     changed = bytearray(message)
     for _ in range(rng.choice((0, 1, 1, 1, 2, 4, 16))):
         at = rng.randrange(len(changed) + 1)
@@ -84,14 +84,14 @@ def mutated(rng: random.Random, message: bytes) -> bytes:
             case 5:
                 del changed[at:]
             case _:
-                # A field that may well exist, as a number or as bytes of a length that may lie.
+                # A plausible field: a number, or bytes with a possibly wrong length.
                 key, value = rng.randrange(1, 16) << 3, rng.choice((0, 1, 2, 127, 255, 1 << 31, 1 << 63))
                 changed[at:at] = varint(key | rng.choice((0, 2))) + varint(value)
     return bytes(changed)
 
 
-def odd(rng: random.Random, message: Message) -> bytes:
-    """A message one of whose fields has a value that no real client sends."""
+def with_odd_field(rng: random.Random, message: Message) -> bytes:
+    """Returns a message with one field set to a value that normal clients do not send."""
     changed = type(message).FromString(message.SerializeToString())
     field: Any = rng.choice(changed.DESCRIPTOR.fields)
     is_many, kind = field.is_repeated, field.cpp_type
@@ -115,7 +115,7 @@ def odd(rng: random.Random, message: Message) -> bytes:
 
 
 def varint(value: int) -> bytes:
-    """A number as protobuf writes it."""
+    """Encodes a number as protobuf does."""
     out = bytearray()
     while value > 127:
         out.append(value & 127 | 128)
@@ -124,7 +124,7 @@ def varint(value: int) -> bytes:
 
 
 def valid(stubs: Stubs) -> list[Call]:
-    """Requests that are valid or nearly so, one of every method at least: path, message, token."""
+    """Returns valid or nearly valid requests, at least one per method: path, message, token."""
     seat = Seat(stubs, ["agent", "agent"])
     request = batch_request(["agent", "random"], 4)
     opened = stubs.batches.OpenBatch(request)
@@ -135,8 +135,8 @@ def valid(stubs: Stubs) -> list[Call]:
     pb, uuid = match_service_pb2, "67e55044-10b1-426f-9247-bb680e5fe0c8"
     determinize = search_pb.CreateSearchRequest(match_id=match, worlds=2, places=4, seed=7)
     search = stubs.searches.CreateSearch(determinize, metadata=bearer(token)).search.id
-    # A new invitation takes the seat from its former token: in a match without players.
-    given = stubs.matches.CreateMatch(match_request(["agent", "random"]))
+    # A new invitation revokes the token of the seat, so it is for a separate match.
+    invited = stubs.matches.CreateMatch(match_request(["agent", "random"]))
     secret = bytes(32)
     fair = stubs.matches.CreateMatch(match_request(["agent", "random"], config=MatchConfig(fair_deals=True)))
     join = pb.JoinMatchRequest(
@@ -152,7 +152,7 @@ def valid(stubs: Stubs) -> list[Call]:
             (pb.ListMatchesRequest(game="faraway", states=[MATCH_STATE_OVER], labels={"run": "7"}), ""),
             (pb.JoinMatchRequest(code=seat.created.invitations[1].code, request_id=uuid), ""),
             (join, ""),
-            (pb.InviteRequest(match_id=given.match.id), given.host_token),
+            (pb.InviteRequest(match_id=invited.match.id), invited.host_token),
             (pb.OpenDealRequest(match_id=fair.match.id, secret=secret), fair_token),
             (pb.ObserveRequest(match_id=match), token),
             (pb.ActRequest(match_id=match, action=3, wait=False), token),
@@ -198,14 +198,14 @@ def valid(stubs: Stubs) -> list[Call]:
 
 
 def send(address: str, count: int, seed: int) -> Counter[str]:
-    """Makes mutated calls over one connection; counts how they ended."""
+    """Makes mutated calls over one connection and counts their outcomes."""
     rng, ended, free = random.Random(seed), Counter[str](), threading.Semaphore(WIDTH)
     with Stubs(address) as stubs:
         calls = valid(stubs)
-        # Mutated calls fill the server: all senders have what they mutate before any of them begins.
+        # Mutated calls fill the server, so all senders prepare their valid requests first.
         print("ready", flush=True)
         sys.stdin.readline()
-        made = {path: method(stubs.channel, path) for path, _, _ in calls}
+        methods_by_path = {path: method(stubs.channel, path) for path, _, _ in calls}
 
         def done(future: Any) -> None:
             ended["OK" if future.code() is grpc.StatusCode.OK else reason(future)] += 1
@@ -213,15 +213,19 @@ def send(address: str, count: int, seed: int) -> Counter[str]:
 
         for _ in range(count):
             path, request, token = rng.choice(calls)
-            # A message without fields has none to be odd.
+            # A message without fields can only be mutated as bytes.
             in_bytes = rng.random() < 0.5 or not request.DESCRIPTOR.fields
-            message = mutated(rng, request.SerializeToString()) if in_bytes else odd(rng, request)
+            message = (
+                with_mutated_bytes(rng, request.SerializeToString())
+                if in_bytes
+                else with_odd_field(rng, request)
+            )
             if rng.random() < 0.05:
                 token = token[: rng.randrange(33)]
             if not free.acquire(timeout=CALL_TIMEOUT):
-                raise Failed("mutated calls were not answered")
+                raise Failed("mutated calls had no response")
             metadata = bearer(token) if token else None
-            call = made[path].future(message, metadata=metadata, timeout=DEADLINE)
+            call = methods_by_path[path].future(message, metadata=metadata, timeout=DEADLINE)
             call.add_done_callback(done)
         for _ in range(WIDTH):
             free.acquire(timeout=CALL_TIMEOUT)
@@ -230,7 +234,7 @@ def send(address: str, count: int, seed: int) -> Counter[str]:
 
 @attack(quick=6_000, full=300_000, flags=lambda size: FLAGS, slack=128)
 def mutated_requests(target: Target, size: int) -> str:
-    """Mutated requests to every method, from several processes: each is answered, refusals with reasons."""
+    """Mutated requests to each method from several processes: each gets a response, errors with reasons."""
     with Stubs(target.address) as stubs:
         missing = {path for path, _ in methods()} - {path for path, _, _ in valid(stubs)}
     expect(not missing, f"no requests are mutated for {', '.join(sorted(missing))}")
@@ -246,7 +250,7 @@ def mutated_requests(target: Target, size: int) -> str:
     ]
     for process in processes:
         assert process.stdout is not None
-        expect(process.stdout.readline() == "ready\n", "a sender of mutated requests has none")
+        expect(process.stdout.readline() == "ready\n", "a sender of mutated requests did not start")
     for process in processes:
         assert process.stdin is not None
         print(file=process.stdin, flush=True)
@@ -258,7 +262,7 @@ def mutated_requests(target: Target, size: int) -> str:
     check_served(target)
     wrong = {each: count for each, count in ended.items() if each.startswith(WRONG) or " without a" in each}
     expect(all(each.startswith("DEADLINE_EXCEEDED") for each in wrong), f"mutated requests ended as {wrong}")
-    expect(sum(ended.values()) >= size - workers, "requests were not answered")
+    expect(sum(ended.values()) >= size - workers, "requests had no response")
     return f"seed {SEED}: {format_counts(ended)}"
 
 

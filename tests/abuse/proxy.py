@@ -1,4 +1,4 @@
-"""Floods on a public server: HAProxy with `deploy/haproxy.cfg`, and the server behind it."""
+"""Floods on a server behind HAProxy with `deploy/haproxy.cfg`."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from attacks import attack
 from boardwire_v1 import match_service_pb2 as pb
 from boardwire_v1 import match_service_pb2_grpc
 from connections import PREFACE, SETTINGS, close
-from memory import BESIDE, bounded, reset_calls
+from memory import OVERHEAD, bounded, reset_calls
 from target import Target, expect, wait_until
 from wire import is_closed
 
 CONFIGURATION = Path(__file__).parents[2] / "deploy" / "haproxy.cfg"
-#: Where attackers come from, so that the proxy can tell them from others: all of 127.0.0.0/8 is this machine.
+#: The source address of attackers, by which the proxy identifies them. All of 127.0.0.0/8 is this machine.
 ATTACKER = "127.0.0.9"
-#: The connections that the configuration grants an address at once.
-MOST = 64
+#: The concurrent connections per address that the configuration allows.
+MOST_CONNECTIONS = 64
 
 
 def flags(size: int) -> tuple[object, ...]:
-    """A server behind a proxy on this machine."""
+    """The flags of a server behind a proxy on this machine."""
     return "--trusted-proxy", "127.0.0.1"
 
 
 class Proxy:
-    """A proxy before a server."""
+    """A proxy in front of a server."""
 
     def __init__(self, port: int, authority: trustme.CA) -> None:
-        """One that listens at a port, with a certificate of this authority."""
+        """Takes the port of the proxy and the authority of its certificate."""
         self.port = port
         self.root = authority.cert_pem.bytes()
         self.tls = ssl.create_default_context()
@@ -47,7 +47,7 @@ class Proxy:
         authority.configure_trust(self.tls)
 
     def connect(self) -> ssl.SSLSocket:
-        """A connection of an attacker, after the handshake."""
+        """Opens a connection of an attacker with a TLS handshake."""
         plain = self.begin()
         try:
             return self.tls.wrap_socket(plain, server_hostname="localhost")
@@ -56,38 +56,38 @@ class Proxy:
             raise
 
     def begin(self) -> socket.socket:
-        """A connection of an attacker, before the handshake."""
+        """Opens a connection of an attacker without a TLS handshake."""
         return socket.create_connection(("127.0.0.1", self.port), timeout=30, source_address=(ATTACKER, 0))
 
 
 def free_port() -> int:
-    """A port at which nothing listens."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
+    """Returns an unused port."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port: int = unused.getsockname()[1]
         return port
 
 
 @contextlib.contextmanager
-def proxied(target: Target) -> Iterator[Proxy]:
-    """The proxy before a server, for as long as the context lasts."""
+def running_proxy(target: Target) -> Iterator[Proxy]:
+    """Runs the proxy in front of a server during the context."""
     authority, port = trustme.CA(), free_port()
     with tempfile.TemporaryDirectory() as folder:
         certificate, configuration = Path(folder) / "server.pem", Path(folder) / "haproxy.cfg"
         issued = authority.issue_cert("localhost")
         issued.private_key_and_cert_chain_pem.write_to_path(certificate)
         text = CONFIGURATION.read_text()
-        for written, here in (
+        for original, replacement in (
             (":::443 v4v6", f"127.0.0.1:{port}"),
-            # The suite need not be root.
+            # The suite can run without root.
             ("    user haproxy\n    group haproxy\n    chroot /var/lib/haproxy\n", ""),
             ("/etc/haproxy/boardwire.pem", str(certificate)),
             ("127.0.0.1:50051 send-proxy-v2", f"{target.address} send-proxy-v2"),
         ):
-            expect(text.count(written) == 1, f"{CONFIGURATION} has no {written}")
-            text = text.replace(written, here)
+            expect(text.count(original) == 1, f"{CONFIGURATION} has no {original}")
+            text = text.replace(original, replacement)
         configuration.write_text(text)
-        # Without a master it stays in this process, and says what is wrong with the configuration.
+        # `-db` keeps the proxy in the foreground, and it prints errors of the configuration.
         process = subprocess.Popen(["haproxy", "-db", "-q", "-f", str(configuration)])
         try:
             proxy = Proxy(port, authority)
@@ -99,7 +99,7 @@ def proxied(target: Target) -> Iterator[Proxy]:
 
 
 def listens(port: int, process: subprocess.Popen[bytes]) -> bool:
-    """Whether the proxy accepts connections."""
+    """Returns whether the proxy accepts connections."""
     expect(process.poll() is None, "the proxy has ended")
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
         return True
@@ -107,10 +107,10 @@ def listens(port: int, process: subprocess.Popen[bytes]) -> bool:
 
 
 class Visitor:
-    """A client from another address that calls through the proxy, on a new connection each time."""
+    """A client from another address. It calls through the proxy, each time on a new connection."""
 
     def __init__(self, proxy: Proxy) -> None:
-        """Begins."""
+        """Takes the proxy."""
         self.proxy = proxy
         self.trips: list[float] = []
         self.errors: list[str] = []
@@ -118,7 +118,7 @@ class Visitor:
         self.thread = threading.Thread(target=self.visit, daemon=True)
 
     def visit(self) -> None:
-        """Calls until told that it is over."""
+        """Calls until the event is set."""
         credentials = grpc.ssl_channel_credentials(self.proxy.root)
         options = [("grpc.use_local_subchannel_pool", 1), ("grpc.enable_retries", 0)]
         while not self.over.wait(0.2):
@@ -132,40 +132,40 @@ class Visitor:
             self.trips.append(time.monotonic() - start)
 
     def __enter__(self) -> Visitor:
-        """Begins to call."""
+        """Starts to call."""
         self.thread.start()
-        wait_until(lambda: self.trips, 60, "the visitor was not answered")
+        wait_until(lambda: self.trips, 60, "the visitor had no response")
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Ends."""
+        """Stops to call."""
         self.over.set()
         self.thread.join()
 
-    def judge(self) -> str:
-        """Fails unless all calls were answered in time; gives the figures."""
-        expect(not self.errors, f"a visitor from another address was refused: {self.errors[:1]}")
+    def check(self) -> str:
+        """Fails unless all calls succeeded in time; returns the results."""
+        expect(not self.errors, f"a visitor from another address got an error: {self.errors[:1]}")
         expect(max(self.trips) < 5, f"a visitor from another address waited {max(self.trips):.1f} s")
         return f"{len(self.trips)} visitors, at most {1000 * max(self.trips):.0f} ms"
 
 
 @attack(quick=0, full=5_000, flags=flags)
 def proxied_handshakes(target: Target, size: int) -> str:
-    """Handshakes of TLS as fast as one address can ask for them."""
-    with proxied(target) as proxy:
+    """TLS handshakes of one address, as fast as possible."""
+    with running_proxy(target) as proxy:
         with Visitor(proxy) as visitor:
-            made = 0
+            handshakes = 0
             for _ in range(size):
                 with contextlib.suppress(OSError), proxy.connect():
-                    made += 1
-        expect(0 < made < size / 2, f"{made} of {size} handshakes were made")
-        return f"{made} were made; {visitor.judge()}"
+                    handshakes += 1
+        expect(0 < handshakes < size / 2, f"{handshakes} of {size} handshakes succeeded")
+        return f"{handshakes} succeeded; {visitor.check()}"
 
 
 @attack(quick=0, full=2_000, flags=flags, connects=True)
 def proxied_connections(target: Target, size: int) -> str:
-    """More connections than an address may have, which say nothing, or nothing after HTTP/2 has begun."""
-    with proxied(target) as proxy, Visitor(proxy) as visitor:
+    """More connections than allowed per address, silent from the start or after the HTTP/2 preface."""
+    with running_proxy(target) as proxy, Visitor(proxy) as visitor:
         silent: list[socket.socket] = []
         for turn in range(size):
             with contextlib.suppress(OSError):
@@ -175,30 +175,30 @@ def proxied_connections(target: Target, size: int) -> str:
                     silent.append(proxy.connect())
                     silent[-1].sendall(PREFACE + SETTINGS)
             if turn % 100 == 0:
-                # A slow flood: the limit of what is open is reached, not only that of what is opened.
+                # A slow flood reaches the limit of open connections, not only the limit of the rate.
                 time.sleep(1)
-        held = sum(not is_closed(each) for each in silent)
-        expect(0 < held <= MOST, f"{held} connections of one address are open")
+        still_open = sum(not is_closed(each) for each in silent)
+        expect(0 < still_open <= MOST_CONNECTIONS, f"{still_open} connections of one address are open")
         close(silent)
-    return f"{held} were held; {visitor.judge()}"
+    return f"{still_open} stayed open; {visitor.check()}"
 
 
 @attack(quick=0, full=1_000_000, flags=flags)
 def proxied_resets(target: Target, size: int) -> str:
-    """Calls that are reset as soon as they are made, through the proxy."""
+    """Calls through the proxy that are reset at once."""
 
     def connect() -> socket.socket:
         while True:
             try:
                 return proxy.connect()
             except OSError:
-                # The address has asked too often.
+                # The proxy limits the rate of the address.
                 time.sleep(0.2)
 
-    with proxied(target) as proxy:
-        with bounded(target, 1.5 * BESIDE):
+    with running_proxy(target) as proxy:
+        with bounded(target, 1.5 * OVERHEAD):
             connections = reset_calls(connect, size)
-        wait_until(lambda: target.load() < 0.5, 30, "the server was not done with calls that were reset")
+        wait_until(lambda: target.load() < 0.5, 30, "the server did not finish reset calls")
         with Visitor(proxy) as visitor:
             pass
-    return f"{connections} connections; {visitor.judge()}"
+    return f"{connections} connections; {visitor.check()}"

@@ -1,4 +1,4 @@
-"""The server is told to stop, or killed, under load."""
+"""The server receives SIGTERM or SIGKILL under load."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ LIST = "/boardwire.v1.MatchService/ListMatches"
 
 
 class Load:
-    """All kinds of calls under way on a server, and connections without any."""
+    """Running calls of all kinds on a server, and connections without calls."""
 
     def __init__(self, target: Target, size: int) -> None:
-        """Makes `size` of each."""
+        """Starts about `size` calls of each kind."""
         self.stubs = [Stubs(target.address) for _ in range(4)]
         self.seats = [Seat(each, ["agent", "agent"]) for each in self.stubs]
         for seat in self.seats:
@@ -46,11 +46,11 @@ class Load:
             created.result(timeout=CALL_TIMEOUT)
 
     def ended(self) -> Counter[str]:
-        """How the calls that waited have ended."""
+        """Returns the outcomes of the waiting calls."""
         return Counter(outcome(each) for each in self.waiting)
 
     def close(self) -> None:
-        """Ends all connections."""
+        """Closes all connections."""
         for wire in self.streams + self.unread:
             wire.close()
         for connection in self.silent:
@@ -61,33 +61,33 @@ class Load:
 
 @attack(quick=100, full=1_000, ends=True)
 def terminated(target: Target, size: int) -> str:
-    """SIGTERM under load: calls that wait are told, and the process ends in time with code 0."""
+    """SIGTERM under load: waiting calls get an error, and the process ends in time with code 0."""
     load = Load(target, size)
     took = target.stop()
     ended = load.ended()
-    expect(set(ended) == {"SHUTTING_DOWN"}, f"calls that waited ended as {format_counts(ended)}")
+    expect(set(ended) == {"SHUTTING_DOWN"}, f"waiting calls ended as {format_counts(ended)}")
     load.close()
     return f"ended after {took:.1f} s, {format_counts(ended)}"
 
 
 @attack(quick=100, full=1_000, ends=True)
 def killed(target: Target, size: int) -> str:
-    """SIGKILL under load: clients learn it, and the next server takes the socket over."""
+    """SIGKILL under load: clients get errors, and the next server reuses the socket."""
     load = Load(target, size)
     start = time.monotonic()
     target.stop(signal.SIGKILL)
     ended = load.ended()
     took = time.monotonic() - start
     expect(all(each.startswith("UNAVAILABLE") for each in ended), f"calls ended as {format_counts(ended)}")
-    expect(took < STOP_SECONDS, f"clients learnt it after {took:.1f} s")
+    expect(took < STOP_SECONDS, f"clients got errors after {took:.1f} s")
     load.close()
     socket = Path(target.unix.removeprefix("unix:"))
-    expect(socket.exists(), "a killed server cannot have removed its socket")
+    expect(socket.exists(), "a killed server must leave its socket")
     target.wait_for_normal_client()
-    with running_server(target.binary, socket.parent) as next_one:
-        check_served(next_one)
-        with Stubs(next_one.unix) as stubs:
+    with running_server(target.binary, socket.parent) as next_server:
+        check_served(next_server)
+        with Stubs(next_server.unix) as stubs:
             Seat(stubs).act()
-        next_one.stop()
+        next_server.stop()
     wait_until(lambda: not socket.exists(), 30, "the socket was not removed")
-    return f"clients learnt it after {took:.1f} s"
+    return f"clients got errors after {took:.1f} s"

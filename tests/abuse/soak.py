@@ -1,8 +1,8 @@
-"""Plays millions of decisions, after which server and client must hold no more memory than at the beginning.
+"""Plays millions of decisions and checks that memory of server and client does not grow.
 
-Batches are opened, stepped as a whole and by halves, and closed. Between them matches are played and closed.
-`make soak` calls `soak.py BINARY [DECISIONS]`, which prints a line a tenth and fails when resident memory has
-grown twice.
+It opens batches, steps them whole and by halves, and closes them. Between batches it plays matches.
+`make soak` calls `soak.py BINARY [DECISIONS]`. It prints a line after each tenth and fails if memory grows in
+two runs.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from target import Target, resident, running_server
 ROWS = 1024
 #: Steps of one batch.
 STEPS = 96
-#: Matches between two batches: enough to see what each of them leaves behind.
+#: Matches between two batches, enough to detect a leak per match.
 MATCHES = 10
-#: What the least of the last three tenths may be above the most of the first three, in MiB.
+#: The allowed growth in MiB from the maximum of the first three tenths to the minimum of the last three.
 SLACK_MIB = 6.0
-#: Matches before anything is measured: by then the server remembers as many closed matches as it ever does.
+#: Matches before the first measurement. After them the server stores its maximum of closed matches.
 WARM_UP = 1500
 
 
 def play_match(client: boardwire.Client) -> int:
-    """Plays a match of Faraway against a random bot and closes it; returns how many decisions it took."""
+    """Plays a match of Faraway against a random bot; returns the number of decisions."""
     decisions = 0
     with client.create_match("faraway", players=["agent", "random"]) as match:
         seat = match.join(0)
@@ -41,7 +41,7 @@ def play_match(client: boardwire.Client) -> int:
 
 
 def play_batch(client: boardwire.Client, halves: bool) -> int:
-    """Opens a batch, steps it as a whole or by halves, and closes it; returns how many decisions it took."""
+    """Opens a batch, steps it whole or by halves, and closes it; returns the number of decisions."""
     with client.open_batch("faraway", environments=ROWS, autoreset="same_step") as batch:
         mask = batch.reset().mask
         if not halves:
@@ -59,44 +59,43 @@ def play_batch(client: boardwire.Client, halves: bool) -> int:
     return STEPS * ROWS
 
 
-def soak(client: boardwire.Client, target: Target, wanted: int) -> list[tuple[float, float]]:
-    """Plays; returns the resident memory of server and client, in MiB, after every tenth."""
+def soak(client: boardwire.Client, target: Target, decisions_wanted: int) -> list[tuple[float, float]]:
+    """Plays; returns the resident memory of server and client in MiB after each tenth."""
     for _ in range(WARM_UP):
         play_match(client)
     decisions, opened, start = 0, 0, time.perf_counter()
-    found: list[tuple[float, float]] = []
-    while len(found) < 10:
+    sizes_by_tenth: list[tuple[float, float]] = []
+    while len(sizes_by_tenth) < 10:
         decisions += play_batch(client, halves=opened % 2 == 1)
         decisions += sum(play_match(client) for _ in range(MATCHES))
         opened += 1
-        if decisions >= wanted * (len(found) + 1) / 10:
-            found.append((target.resident(), resident(os.getpid())))
+        if decisions >= decisions_wanted * (len(sizes_by_tenth) + 1) / 10:
+            sizes_by_tenth.append((target.resident(), resident(os.getpid())))
             rate = decisions / (time.perf_counter() - start)
-            sizes = "server {:.1f} MiB, client {:.1f} MiB".format(*found[-1])
+            sizes = "server {:.1f} MiB, client {:.1f} MiB".format(*sizes_by_tenth[-1])
             print(
                 f"{decisions:>12,} decisions, {opened * MATCHES} matches, {rate:,.0f} /s: {sizes}",
                 flush=True,
             )
-    return found
+    return sizes_by_tenth
 
 
-def leaks(found: list[tuple[float, float]]) -> list[str]:
-    """Says which side has grown: its least of the last three tenths exceeds its most of the first three."""
+def growth(sizes_by_tenth: list[tuple[float, float]]) -> list[str]:
+    """Returns a text for each side whose memory grew more than `SLACK_MIB`."""
     grown = []
-    for side, sizes in zip(("server", "client"), zip(*found, strict=True), strict=True):
+    for side, sizes in zip(("server", "client"), zip(*sizes_by_tenth, strict=True), strict=True):
         before, after = max(sizes[:3]), min(sizes[-3:])
         if after > before + SLACK_MIB:
             grown.append(f"the {side} from {before:.1f} to {after:.1f} MiB")
     return grown
 
 
-def main(binary: str, wanted: str = "10000000") -> None:
-    """Starts a server, plays, and judges.
+def main(binary: str, decisions_wanted: str = "10000000") -> None:
+    """Starts a server, plays, and fails if memory grows in two runs.
 
-    It plays for as long again when memory seems to have grown: a leak continues, while an allocator takes a
-    step of up to 8 MiB now and then.
+    A leak grows in each run. An allocator can grow once by up to 8 MiB.
     """
-    # Gives free memory back to the system at once.
+    # The allocator returns free memory to the system at once.
     os.environ["MIMALLOC_PURGE_DELAY"] = "0"
     grown: list[str] = []
     with (
@@ -105,12 +104,12 @@ def main(binary: str, wanted: str = "10000000") -> None:
         boardwire.connect(target.unix) as client,
     ):
         for _ in range(2):
-            grown = leaks(soak(client, target, int(float(wanted))))
+            grown = growth(soak(client, target, int(float(decisions_wanted))))
             if not grown:
                 break
             print("soak: memory grew: " + ", ".join(grown), flush=True)
     if grown:
-        raise SystemExit("soak: memory grew twice: it leaks")
+        raise SystemExit("soak: memory grew in two runs: it leaks")
     print("soak: memory stayed flat")
 
 

@@ -1,4 +1,4 @@
-"""Too many streams, and calls that are given up as soon as they are made."""
+"""Too many streams, and calls that are cancelled at once."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from wire import Wire, framed, open_calls
 
 PLAY = "/boardwire.v1.MatchService/Play"
 OBSERVE = "/boardwire.v1.MatchService/Observe"
+#: The gRPC status RESOURCE_EXHAUSTED.
 FULL = "8"
-#: What a stream takes: docs/operations.md.
+#: The memory of a stream, as in docs/operations.md.
 STREAM_BYTES = 16 << 10
 
 
-def ended(wires: list[Wire]) -> Counter[str]:
-    """How the calls of all connections have ended."""
+def statuses(wires: list[Wire]) -> Counter[str]:
+    """Returns the statuses of all finished calls."""
     counts = Counter[str]()
     for wire in wires:
         wire.receive(0)
@@ -29,38 +30,40 @@ def ended(wires: list[Wire]) -> Counter[str]:
 
 @attack(quick=2_000, full=20_000, flags=lambda size: ("--max-bytes", size * STREAM_BYTES * 136 // 100))
 def streams(target: Target, size: int) -> str:
-    """More streams than one caller may have; the rest is refused, and those that are ended make room."""
+    """More streams than allowed per caller: the server rejects the excess, and closed streams free memory."""
     with Stubs(target.address) as stubs:
         seat = Seat(stubs)
         wires = open_calls(target, size, lambda wire: wire.call(PLAY, seat.tokens[0], end=False))
-        # A caller may have three quarters; connections take something, too, and the last one finds room.
-        wait_until(lambda: ended(wires)[FULL] >= size // 100, CALL_TIMEOUT, "streams were not refused")
-        refused = ended(wires)
-        expect(
-            set(refused) == {FULL} and refused[FULL] < size // 20,
-            f"streams ended as {format_counts(refused)}",
+        # One caller may use three quarters of `--max-bytes`, connections included.
+        wait_until(
+            lambda: statuses(wires)[FULL] >= size // 100, CALL_TIMEOUT, "the server did not reject streams"
         )
-        # Another caller's calls still go through.
-        with Stubs(target.unix) as others:
-            Seat(others).act()
+        rejected = statuses(wires)
+        expect(
+            set(rejected) == {FULL} and rejected[FULL] < size // 20,
+            f"streams ended as {format_counts(rejected)}",
+        )
+        # Calls of another caller still succeed.
+        with Stubs(target.unix) as other:
+            Seat(other).act()
         for wire in wires:
             wire.close()
 
         def opens() -> bool:
-            # A connection for which there is no room yet is closed.
+            # The server closes a connection while memory is full.
             with contextlib.closing(Wire(target)) as again:
                 stream = again.call(PLAY, seat.tokens[0], end=False)
                 again.flush()
                 return again.pump(lambda: stream in again.answered, 10) and stream not in again.ended
 
-        wait_until(opens, 30, "streams did not make room")
+        wait_until(opens, 30, "closed streams did not free memory")
         seat.close()
-    return f"{len(wires)} connections, {refused[FULL]:,} of {size:,} refused"
+    return f"{len(wires)} connections, {rejected[FULL]:,} of {size:,} rejected"
 
 
 @attack(quick=2_000, full=20_000)
 def cancelled_calls(target: Target, size: int) -> str:
-    """Calls that wait are cancelled at once, most before the server has seen them."""
+    """Waiting calls are cancelled at once, most of them before the server reads them."""
     connections = calls = 0
     with Stubs(target.address) as stubs:
         seat = Seat(stubs, ["agent", "agent"])
@@ -78,11 +81,11 @@ def cancelled_calls(target: Target, size: int) -> str:
             wire.receive(0)
         if wire is not None:
             wire.close()
-        # The seat may wait again: nothing of what was cancelled is left.
+        # Cancelled calls no longer count, so the seat can wait again.
         request = pb.ObserveRequest(match_id=seat.match_id, wait=True)
         waiting = stubs.matches.Observe.future(request, metadata=bearer(seat.tokens[0]))
         seat.alternate()
-        expect(outcome(waiting) == OK, "the seat may not wait any more")
+        expect(outcome(waiting) == OK, "the seat cannot wait again")
         seat.close()
     check_served(target)
     return f"{connections} connections"

@@ -1,4 +1,4 @@
-"""The server under attack: the real binary, its log in a file, and what Linux tells of its process."""
+"""The server under attack: the real binary with a log file, and measurements of its process."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-#: How long a server may take to begin.
+#: The time for a server to start.
 START_SECONDS = 30.0
-#: How long it may take from SIGTERM to its end: the drain time-out, and room for a busy machine.
+#: The time from SIGTERM to its end: the drain timeout and a margin for a busy machine.
 STOP_SECONDS = 60.0
 
 
 class Failed(Exception):
-    """The server did not do what it should have done."""
+    """The server failed a check."""
 
 
 def expect(condition: object, message: str) -> None:
-    """Fails the attack unless the condition holds."""
+    """Fails the attack unless the condition is true."""
     if not condition:
         raise Failed(message)
 
 
 def wait_until(condition: Callable[[], object], seconds: float, message: str) -> float:
-    """Polls until the condition holds; gives how long that took, fails after `seconds`."""
+    """Polls until the condition is true and returns the duration; fails after `seconds`."""
     start = time.monotonic()
     while not condition():
         expect(time.monotonic() - start < seconds, f"{message} within {seconds:g} s")
@@ -37,24 +37,24 @@ def wait_until(condition: Callable[[], object], seconds: float, message: str) ->
 
 
 def resident(pid: int, name: str = "VmRSS:") -> float:
-    """The resident memory of a process in MiB, or another value of its status."""
+    """Returns the resident memory of a process in MiB, or another value of its status."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith(name):
             return int(line.split()[1]) / 1024
-    raise Failed("the process is gone")
+    raise Failed("the process has ended")
 
 
 class Target:
-    """A running server that listens on a TCP port, for attackers, and on a Unix socket, for others.
+    """A running server that listens on a TCP port for attackers and on a Unix socket for other callers.
 
-    The two are different callers to it: what it limits by caller does not fall on the innocent.
+    The two are different callers, so limits per caller do not affect the normal client.
     """
 
-    #: Waits until the innocent client beside an attack has learnt that the server is gone.
+    #: Waits until the normal client beside an attack notices the end of the server.
     wait_for_normal_client: Callable[[], None]
 
     def __init__(self, binary: str, folder: Path, flags: Sequence[str] = ()) -> None:
-        """Starts it."""
+        """Starts the server."""
         self.binary = binary
         self.log = folder / "log"
         self.unix = f"unix:{folder}/socket"
@@ -73,57 +73,57 @@ class Target:
 
     @property
     def host(self) -> tuple[str, int]:
-        """The TCP address as sockets take it."""
+        """The TCP address for the module `socket`."""
         host, port = self.address.rsplit(":", 1)
         return host, int(port)
 
     def resident(self) -> float:
-        """Its resident memory in MiB."""
+        """Returns its resident memory in MiB."""
         return resident(self.pid)
 
     def peak(self) -> float:
-        """The most resident memory it has had, in MiB."""
+        """Returns its largest resident memory so far, in MiB."""
         return resident(self.pid, "VmHWM:")
 
     def descriptors(self) -> int:
-        """How many file descriptors it has open."""
+        """Returns the number of its open file descriptors."""
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
     def limit_descriptors(self, soft: int) -> int:
-        """Limits how many file descriptors it may have; gives how many that were."""
+        """Sets its soft limit of file descriptors and returns the previous limit."""
         before, hard = resource.prlimit(self.pid, resource.RLIMIT_NOFILE)
         resource.prlimit(self.pid, resource.RLIMIT_NOFILE, (soft, hard))
         return before
 
     def cpu(self) -> float:
-        """The seconds of processor time it has used."""
+        """Returns its processor time in seconds."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def load(self, seconds: float = 0.5) -> float:
-        """How many processors it keeps busy, over a moment."""
+        """Measures the number of processors that it keeps busy."""
         before, start = self.cpu(), time.monotonic()
         time.sleep(seconds)
         return (self.cpu() - before) / (time.monotonic() - start)
 
     def logged(self) -> str:
-        """Its log."""
+        """Returns its log."""
         return self.log.read_text(errors="replace")
 
-    def stop(self, sign: signal.Signals = signal.SIGTERM) -> float:
-        """Stops it by a signal; gives how long that took, fails if it ended with anything but 0."""
+    def stop(self, stop_signal: signal.Signals = signal.SIGTERM) -> float:
+        """Stops it by a signal and returns the duration; fails if its exit code is wrong."""
         start = time.monotonic()
-        self.process.send_signal(sign)
+        self.process.send_signal(stop_signal)
         try:
             code = self.process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
-            raise Failed(f"the server was still there {STOP_SECONDS:g} s after {sign.name}") from None
-        wanted = -sign if sign is signal.SIGKILL else 0
-        expect(code == wanted, f"the server ended with {code} at {sign.name}")
+            raise Failed(f"the server still ran {STOP_SECONDS:g} s after {stop_signal.name}") from None
+        expected = -stop_signal if stop_signal is signal.SIGKILL else 0
+        expect(code == expected, f"the server ended with {code} at {stop_signal.name}")
         return time.monotonic() - start
 
     def close(self) -> None:
-        """Leaves nothing behind, however it went."""
+        """Kills the server if it still runs and closes its pipes."""
         with contextlib.suppress(ProcessLookupError):
             self.process.kill()
         self.process.wait()
@@ -134,7 +134,7 @@ class Target:
 
 @contextlib.contextmanager
 def running_server(binary: str, folder: Path, flags: Sequence[str] = ()) -> Iterator[Target]:
-    """A server for as long as the context lasts."""
+    """Runs a server during the context."""
     target = Target(binary, folder, flags)
     try:
         yield target

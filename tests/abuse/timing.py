@@ -1,4 +1,4 @@
-"""Floods of calls beside matches with clocks."""
+"""Floods of calls while matches with clocks are played."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from calls import OK, Seat, Stubs, flood, format_counts, match_request
 from target import Target, expect, wait_until
 from wire import Wire, framed
 
-#: How much slower a clock may run beside a flood: by a twentieth, and by so many seconds that are uncertain.
-SLOWER, UNSURE = 1.05, 0.1
-#: How long a timed agent plays beside the flood, in seconds.
-PLAYED = 2.0
+#: A clock may run slower during a flood: by this factor plus this number of seconds.
+MOST_FACTOR, MOST_SECONDS = 1.05, 0.1
+#: The time that an agent with a clock plays during the flood, in seconds.
+PLAY_SECONDS = 2.0
 
 
 class TimedSeat(Seat):
-    """A seat whose agent may think for so many milliseconds for each decision, or forfeits."""
+    """A seat with a clock: it forfeits after this many milliseconds for a decision."""
 
     def __init__(self, stubs: Stubs, milliseconds: int) -> None:
-        """Creates a match and joins it."""
+        """Creates a match with a clock and joins it."""
         clock = match_pb2.Clock(limit=Duration(nanos=milliseconds * 1_000_000))
         super().__init__(stubs, clocks=[clock])
         self.began = time.monotonic()
 
-    def lost(self, watching: Stubs) -> float:
-        """Makes no decision; gives how long the server let it think, in seconds."""
+    def seconds_to_forfeit(self, observer: Stubs) -> float:
+        """Makes no decision and returns the seconds until the seat forfeits."""
 
         def over() -> bool:
             request = pb.GetMatchRequest(match_id=self.match_id)
-            return watching.matches.GetMatch(request).match.state == match_pb2.MATCH_STATE_OVER
+            return observer.matches.GetMatch(request).match.state == match_pb2.MATCH_STATE_OVER
 
-        wait_until(over, 60, "time did not run out")
+        wait_until(over, 60, "the time of a seat did not run out")
         return time.monotonic() - self.began
 
 
 @contextlib.contextmanager
 def flooded(target: Target, size: int) -> Iterator[list[int]]:
-    """Keeps so many calls under way; gives how many have been answered, in a list of one number."""
+    """Keeps `size` calls running; returns the number of responses in a list of one number."""
     over, answered = threading.Event(), [0]
-    # A label that no match has.
+    # No match has this label.
     data = framed(pb.ListMatchesRequest(page_size=1, labels={"a": "b"}).SerializeToString())
 
     def repeat() -> None:
@@ -70,34 +70,37 @@ def flooded(target: Target, size: int) -> Iterator[list[int]]:
         thread.join()
 
 
-def played(stubs: Stubs) -> int:
-    """Plays an episode with 0.1 s for each decision, and thinks for less; gives how many there were."""
+def play_with_clock(stubs: Stubs) -> int:
+    """Plays an episode with 0.1 s for each decision and returns the number of decisions."""
     seat, decisions = TimedSeat(stubs, 100), 0
     obs = seat.observe()
     while not obs.terminated:
-        obs = seat.choose_first(obs, thought=Duration(nanos=240_000), wait=True)
+        obs = seat.play_first(obs, thought=Duration(nanos=240_000), wait=True)
         decisions += 1
         expect(not obs.timed_out, f"time ran out at decision {decisions}")
-    expect(not any(obs.outcome.forfeits), f"it has forfeited after {decisions} decisions")
+    expect(not any(obs.outcome.forfeits), f"a seat forfeited after {decisions} decisions")
     seat.close()
     return decisions
 
 
 @attack(quick=2_000, full=12_000, slack=128)
 def timed_floods(target: Target, size: int) -> str:
-    """Nobody who thinks less than the limit loses on time, and no clock runs slower for who floods."""
+    """During a flood, no agent within its limit loses on time, and no clock of the caller runs slower."""
     matches = min(10_000, size)
     with Stubs(target.address) as stubs, Stubs(target.unix) as others:
         request = match_request(["agent", "random"])
         created = flood(stubs.matches.CreateMatch.future, [request] * matches)
         expect(created == {OK: matches}, f"matches were created as {format_counts(created)}")
-        alone = TimedSeat(stubs, 999).lost(others)
+        alone = TimedSeat(stubs, 999).seconds_to_forfeit(others)
         slow, decisions = TimedSeat(stubs, 999), 0
         with flooded(target, size) as answered:
-            beside = slow.lost(others)
-            end = time.monotonic() + PLAYED
-            while time.monotonic() < end:
-                decisions += played(others)
-    expect(beside <= SLOWER * alone + UNSURE, f"a clock of {alone:.2f} s took {beside:.2f} s beside a flood")
-    figures = f"{alone:.2f} s alone, {beside:.2f} s beside {answered[0]:,} calls"
+            during = slow.seconds_to_forfeit(others)
+            deadline = time.monotonic() + PLAY_SECONDS
+            while time.monotonic() < deadline:
+                decisions += play_with_clock(others)
+    expect(
+        during <= MOST_FACTOR * alone + MOST_SECONDS,
+        f"a clock of {alone:.2f} s took {during:.2f} s during a flood",
+    )
+    figures = f"{alone:.2f} s alone, {during:.2f} s during {answered[0]:,} calls"
     return f"{decisions} decisions in time; a clock took {figures}"
