@@ -83,9 +83,7 @@ def test_metrics_count_what_happens() -> None:
         ]
         assert sum(acts) == obs.decision
         methods = {
-            method[1]
-            for name in values
-            if (method := re.search('_seconds_count{method="([A-Za-z]+)"', name))
+            method[1] for name in values if (method := re.search('_seconds_count{method="([A-Za-z]+)"', name))
         }
         assert {"Act", "CreateMatch", "GetReplay", "JoinMatch", "Observe", "StepBatch"} <= methods
         names = {name.split("{")[0] for name in values}
