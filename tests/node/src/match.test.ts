@@ -11,7 +11,7 @@ import type { PlayRequest } from "./gen/boardwire/v1/PlayRequest.js";
 import type { PlayResponse__Output as PlayResponse } from "./gen/boardwire/v1/PlayResponse.js";
 import {
   AGENTS, closeMatch, createMatch, joinMatch, letPlay, listGames, path, startServer, type Agent, type Server,
-} from "./house.js";
+} from "./harness.js";
 import { assertGolden, transcript, writeGolden } from "./transcript.js";
 
 const SEED = 7;

@@ -10,7 +10,7 @@ import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { Client, members } from "./client.js";
-import { BINARY, closeMatch, createMatch, joinMatch, startServer, type Hosted, type Server } from "./house.js";
+import { BINARY, closeMatch, createMatch, joinMatch, startServer, type Hosted, type Server } from "./harness.js";
 
 const CHROMIUM = process.env["BOARDWIRE_CHROMIUM"] ?? "/usr/bin/chromium";
 const FLAGS = [

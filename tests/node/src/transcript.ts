@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { members, type Client } from "./client.js";
 import type { Game__Output as Game } from "./gen/boardwire/v1/Game.js";
-import { closeMatch, createMatch, joinMatch, path } from "./house.js";
+import { closeMatch, createMatch, joinMatch, path } from "./harness.js";
 
 /**
  * Puts the decisions of all seats in order, simultaneous ones in seat order.
