@@ -1,13 +1,13 @@
-// An agent: joins a match with the code of an invitation and plays until the host closes it.
+// A Boardwire agent. It joins a match with the code of an invitation and plays until the host closes it.
 //
 //     node agent.js ADDRESS CODE [--transcript] [--proto DIR]
 //
-// ADDRESS is host:port or unix:/path. To write an agent of your own, replace `choose`.
+// ADDRESS is host:port or unix:/path. To write your own agent, replace `choose`.
 
 import { randomUUID } from "node:crypto";
 import { parseArgs } from "node:util";
 import { status } from "@grpc/grpc-js";
-import { Client, type Failure, Patience, members } from "./client.js";
+import { Backoff, Client, type Failure, members } from "./client.js";
 import type { GameSpec__Output as GameSpec } from "./gen/boardwire/v1/GameSpec.js";
 import type { Match__Output as Match } from "./gen/boardwire/v1/Match.js";
 import type { Observation__Output as Observation } from "./gen/boardwire/v1/Observation.js";
@@ -15,56 +15,56 @@ import type { PlayRequest } from "./gen/boardwire/v1/PlayRequest.js";
 import type { PlayResponse__Output as PlayResponse } from "./gen/boardwire/v1/PlayResponse.js";
 
 /**
- * Chooses one of the legal actions. A trained policy looks at `seen.view` as well, which `GameSpec.fields` lays out.
- * None looks at `seen.ply`: simultaneous choices come in any order, so the same game shows other plies.
+ * Chooses a legal action. A trained policy also uses `observation.view`; `GameSpec.fields` has its layout. Do not use
+ * `observation.ply`: simultaneous actions arrive in any order, so the same game can have different plies.
  */
-function choose(legal: number[], seen: Observation): number {
-  return legal[seen.decision % legal.length]!;
+function choose(legal: number[], observation: Observation): number {
+  return legal[observation.decision % legal.length]!;
 }
 
-/** The refusals after which an agent observes again. */
-const LOOK_AGAIN = ["DECISION_STALE", "DECISION_LATE", "EPISODE_OVER", "NOT_YOUR_TURN"];
+/** The reasons of errors after which an agent observes again. */
+const NEEDS_OBSERVE = ["DECISION_STALE", "DECISION_LATE", "EPISODE_OVER", "NOT_YOUR_TURN"];
 
-/** Who has a seat of a match. */
+/** An agent with a seat in a match. */
 class Agent {
-  /** What is to be asked, or has not been answered yet. */
-  #due: PlayRequest;
+  /** The next request, or the request without a response. */
+  #nextRequest: PlayRequest;
 
   private constructor(
     private readonly client: Client, private readonly match: Match, private readonly token: string,
     private readonly spec: GameSpec, private readonly log: (line: string) => void,
   ) {
-    this.#due = this.observe();
+    this.#nextRequest = this.observe();
   }
 
-  /** Takes the seat. With a request id of its own, a join whose answer was lost can be repeated. */
+  /** Joins the match. The request id makes the join idempotent: it can be retried after a lost response. */
   static async join(client: Client, code: string, log: (line: string) => void): Promise<Agent> {
-    const { match, token } = await client.insist(client.match.JoinMatch, { code, requestId: randomUUID() });
+    const { match, token } = await client.callWithRetry(client.match.JoinMatch, { code, requestId: randomUUID() });
     const { game, players, options } = match!.config!;
-    const table = { game, seats: players.length, options };
-    const { spec } = await client.insist(client.catalog.GetGame, table);
+    const getGame = { game, seats: players.length, options };
+    const { spec } = await client.callWithRetry(client.catalog.GetGame, getGame);
     return new Agent(client, match!, token, spec!, log);
   }
 
-  /** Plays until the match is closed. When a stream breaks, what was not answered is asked again on another one. */
+  /** Plays until the match is closed. If a stream breaks, sends the unanswered request again on a new stream. */
   async play(): Promise<void> {
-    for (const patience = new Patience(this.client); ; ) {
-      const failure = await this.stream(patience).catch((failure) => failure);
+    for (const backoff = new Backoff(this.client); ; ) {
+      const failure = await this.stream(backoff).catch((failure) => failure);
       if (this.client.reason(failure) === "MATCH_CLOSED") return;
-      await patience.wait(failure);
+      await backoff.wait(failure);
     }
   }
 
-  /** Asks and is answered on one stream, until it breaks or a request is refused. */
-  private async stream(patience: Patience): Promise<never> {
-    // It has no deadline, since others may think for long.
+  /** Sends requests and reads responses on one stream until it breaks or an error is final. */
+  private async stream(backoff: Backoff): Promise<never> {
+    // Without a deadline: the other players have no time limit.
     const stream = this.client.stream(this.client.match.Play, this.token);
     try {
-      stream.write(this.#due);
-      for await (const answer of stream) {
-        this.#due = this.next(answer as PlayResponse);
-        patience.reset();
-        stream.write(this.#due);
+      stream.write(this.#nextRequest);
+      for await (const response of stream) {
+        this.#nextRequest = this.next(response as PlayResponse);
+        backoff.reset();
+        stream.write(this.#nextRequest);
       }
     } finally {
       stream.cancel();
@@ -72,34 +72,35 @@ class Agent {
     throw Object.assign(new Error("the server has ended the stream"), { code: status.UNAVAILABLE });
   }
 
-  /** Asks for the observation; with `wait` it comes when the seat owes a decision or the episode is over. */
+  /** Returns a request to observe. With `wait`, the response comes when a decision is due or the episode is over. */
   private observe(): PlayRequest {
     return { observe: { matchId: this.match.id, wait: true } };
   }
 
   /**
-   * What to ask for after an answer: the decision that is due, or the next episode. Both name the one that they are
-   * about, so that a request that is repeated does nothing twice.
+   * Returns the request after a response: for the decision that is due, or for the next episode. Both requests are
+   * idempotent, since they name their decision or episode.
    */
   private next({ error, observe, act, reset }: PlayResponse): PlayRequest {
     if (error) {
       const reason = this.client.reason(error);
-      // The host has begun another episode, or ended this one, or time has run out: look again.
-      if (LOOK_AGAIN.includes(reason)) return this.observe();
+      // The host reset or ended the episode, or time ran out.
+      if (NEEDS_OBSERVE.includes(reason)) return this.observe();
       throw Object.assign(new Error(error.message), { code: error.code, details: error.details });
     }
-    const seen = (act ?? reset ?? observe)!.observation!;
-    if (this.#due.act) {
-      const { episode, decision, action } = this.#due.act;
+    const observation = (act ?? reset ?? observe)!.observation!;
+    if (this.#nextRequest.act) {
+      const { episode, decision, action } = this.#nextRequest.act;
       this.log(`${episode} ${decision} ${action} ${this.spec.actions[action!]!.label}`);
     }
-    const [matchId, episode, decision] = [this.match.id, seen.episode, seen.decision];
-    if (seen.terminated || seen.truncated) {
-      const { scores = [], ranks = [] } = seen.outcome ?? {};
+    const { episode, decision, mask } = observation;
+    const matchId = this.match.id;
+    if (observation.terminated || observation.truncated) {
+      const { scores = [], ranks = [] } = observation.outcome ?? {};
       this.log(`${episode} over scores ${scores.join(" ")} ranks ${ranks.join(" ")}`);
       return { reset: { matchId, episode, wait: true } };
     }
-    return { act: { matchId, episode, decision, action: choose(members(seen.mask), seen), wait: true } };
+    return { act: { matchId, episode, decision, action: choose(members(mask), observation), wait: true } };
   }
 }
 

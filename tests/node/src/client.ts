@@ -1,4 +1,4 @@
-// What any agent needs around the protocol: a channel, typed calls, patience, masks, the reasons of refusals.
+// Helpers for agents: a channel, typed calls, retries, masks, and reasons of errors.
 
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -9,23 +9,23 @@ import type { ProtoGrpcType as DetailsProtocol } from "./gen/error_details.js";
 import type { ProtoGrpcType as MatchProtocol } from "./gen/match_service.js";
 
 type Protocol = CatalogProtocol & MatchProtocol & DetailsProtocol;
-type Method<Request, Answer> = MethodDefinition<Request, any, any, Answer>;
-/** What is known of a failed call, whether it failed by itself or on a stream. */
+type Method<Request, Response> = MethodDefinition<Request, any, any, Response>;
+/** A failed call or an error on a stream. */
 export type Failure = { code?: grpc.status; metadata?: grpc.Metadata; details?: unknown };
 
-/** Where the protocol lies, seen from `src` and `dist` alike: the folder that holds `boardwire/v1`. */
+/** The folder that contains `boardwire/v1`. The path is the same from `src` and `dist`. */
 const PROTOCOL = fileURLToPath(new URL("../../../proto", import.meta.url));
 const FILES = ["boardwire/v1/catalog.proto", "boardwire/v1/match_service.proto", "google/rpc/error_details.proto"];
-/** How long a call may take, which may have to wait for other seats. */
+/** The timeout of a call that can wait for other seats. */
 const WAIT_MS = 600_000;
-/** How long a call may take that waits for nobody. */
+/** The timeout of a call that does not wait for other seats. */
 const CALL_MS = 20_000;
 
 const CHANNEL: grpc.ChannelOptions = {
-  // A stream may be silent for as long as others think: pings tell whether the server is still there.
+  // A stream can be silent while other players choose. Pings detect a lost server.
   "grpc.keepalive_time_ms": 30_000,
   "grpc.initial_reconnect_backoff_ms": 100,
-  // What a server sends at most; the library takes 4 MiB otherwise.
+  // The largest message of a server. The default of the library is 4 MiB.
   "grpc.max_receive_message_length": 64 << 20,
 };
 
@@ -36,7 +36,7 @@ export class Client {
   readonly #google: Protocol["google"] & MatchProtocol["google"];
   readonly #channel: grpc.Client;
 
-  /** Dials `host:port` or `unix:/path` at the first call, and again when it has lost its connection. */
+  /** Connects to `host:port` or `unix:/path` at the first call, and reconnects after a lost connection. */
   constructor(address: string, protocol = PROTOCOL) {
     const options = { includeDirs: [protocol], longs: String, enums: String, defaults: true, oneofs: true };
     const loaded = grpc.loadPackageDefinition(loadSync(FILES, options)) as unknown as Protocol;
@@ -46,16 +46,16 @@ export class Client {
     this.#channel = new grpc.Client(address, grpc.credentials.createInsecure(), CHANNEL);
   }
 
-  /** One call. The token is a seat's or the host's; a refusal rejects with a `grpc.ServiceError`. */
-  call<Request, Answer>(
-    method: Method<Request, Answer>, request: Request, token?: string, limit = WAIT_MS,
-  ): Promise<Answer> {
+  /** Makes one call with the token of a seat or the host. An error rejects with a `grpc.ServiceError`. */
+  call<Request, Response>(
+    method: Method<Request, Response>, request: Request, token?: string, timeout = WAIT_MS,
+  ): Promise<Response> {
     const { path, requestSerialize, responseDeserialize } = method;
-    const options = { deadline: Date.now() + limit };
+    const options = { deadline: Date.now() + timeout };
     return new Promise((resolve, reject) => {
-      const done: grpc.requestCallback<Answer> = (error, answer) => {
+      const done: grpc.requestCallback<Response> = (error, response) => {
         if (error) reject(error);
-        else resolve(answer as Answer);
+        else resolve(response as Response);
       };
       this.#channel.makeUnaryRequest(
         path, requestSerialize, responseDeserialize, request, bearer(token), options, done,
@@ -63,31 +63,31 @@ export class Client {
     });
   }
 
-  /** Calls until there is an answer: for methods that are safe to repeat. */
-  async insist<Request, Answer>(method: Method<Request, Answer>, request: Request): Promise<Answer> {
-    for (const patience = new Patience(this); ; ) {
+  /** Retries a call until there is a response. The method must be idempotent. */
+  async callWithRetry<Request, Response>(method: Method<Request, Response>, request: Request): Promise<Response> {
+    for (const backoff = new Backoff(this); ; ) {
       try {
         return await this.call(method, request, undefined, CALL_MS);
       } catch (failure) {
-        await patience.wait(failure as Failure);
+        await backoff.wait(failure as Failure);
       }
     }
   }
 
-  /** A stream both ways, such as `match.Play`. */
-  stream<Request, Answer>(
-    method: Method<Request, Answer>, token?: string,
-  ): grpc.ClientDuplexStream<Request, Answer> {
+  /** Opens a bidirectional stream, such as `match.Play`. */
+  stream<Request, Response>(
+    method: Method<Request, Response>, token?: string,
+  ): grpc.ClientDuplexStream<Request, Response> {
     const { path, requestSerialize, responseDeserialize } = method;
     return this.#channel.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, bearer(token));
   }
 
-  /** Why the server refused; empty for what does not come from Boardwire, such as a lost connection. */
+  /** Returns the reason of an error of Boardwire, or an empty string for other errors, such as a lost connection. */
   reason({ metadata, details }: Failure): string {
     const { Status, ErrorInfo } = this.#google.rpc;
     const [bytes] = metadata?.get("grpc-status-details-bin") ?? [];
-    const all = bytes === undefined ? details : Status.deserialize(bytes as Buffer).details;
-    const info = Array.isArray(all) && all.find(({ type_url }) => type_url.endsWith("/google.rpc.ErrorInfo"));
+    const found = bytes === undefined ? details : Status.deserialize(bytes as Buffer).details;
+    const info = Array.isArray(found) && found.find(({ type_url }) => type_url.endsWith("/google.rpc.ErrorInfo"));
     return info ? ErrorInfo.deserialize(info.value).reason : "";
   }
 
@@ -96,8 +96,8 @@ export class Client {
   }
 }
 
-/** Bears failures in a row: waits longer after each, and gives up in the end. */
-export class Patience {
+/** Counts failures in a row. The pause grows with each failure, and more than 10 failures are an error. */
+export class Backoff {
   #failures = 0;
   #last = 0;
   readonly #client: Client;
@@ -110,28 +110,28 @@ export class Patience {
     this.#failures = 0;
   }
 
-  /** Resolves when it is time to try again; rejects with a refusal, which would come again. */
+  /** Resolves when it is time to retry. Rejects with the failure if a retry cannot help. */
   async wait(failure: Failure): Promise<void> {
     const { UNAVAILABLE, RESOURCE_EXHAUSTED } = grpc.status;
-    // The server tells of a deadline too, if it notices first.
-    const passes = failure.code === UNAVAILABLE || failure.code === RESOURCE_EXHAUSTED
+    // With `TIMED_OUT`, the server noticed the deadline before the client did.
+    const isTransient = failure.code === UNAVAILABLE || failure.code === RESOURCE_EXHAUSTED
       || (failure.code !== undefined && ["", "TIMED_OUT"].includes(this.#client.reason(failure)));
-    // Failures longer ago are not in a row with this one.
+    // After a minute without a failure, the count restarts.
     if (performance.now() - this.#last > 60_000) this.reset();
     this.#last = performance.now();
-    if (!passes || ++this.#failures > 10) throw failure;
+    if (!isTransient || ++this.#failures > 10) throw failure;
     await setTimeout(Math.min(50 * 2 ** this.#failures, 5_000));
   }
 }
 
-/** The metadata in which a seat or the host proves itself. */
+/** Returns the metadata that carries a token. */
 function bearer(token?: string): grpc.Metadata {
   const metadata = new grpc.Metadata();
   if (token !== undefined) metadata.set("authorization", `Bearer ${token}`);
   return metadata;
 }
 
-/** The members of a set of bits: member `i` is bit `i % 8` of byte `i / 8`. */
+/** Returns the members of a bit set: member `i` is bit `i % 8` of byte `i / 8`. */
 export function members(bits: Uint8Array): number[] {
   return Array.from({ length: bits.length * 8 }, (_, i) => i).filter((i) => (bits[i >> 3]! >> (i & 7)) & 1);
 }

@@ -1,4 +1,4 @@
-// What the matches need around them: the real server, agents as processes, and a host.
+// A test harness for matches: the real server, agents as processes, and a host.
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -13,32 +13,32 @@ import type { Client } from "./client.js";
 import type { MatchConfig } from "./gen/boardwire/v1/MatchConfig.js";
 import type { Game__Output as Game } from "./gen/boardwire/v1/Game.js";
 
-/** A path seen from the root of the repository. */
+/** Returns the absolute path of a file in the repository. */
 export function path(relative: string): string {
   return fileURLToPath(new URL(`../../../${relative}`, import.meta.url));
 }
 
 export const BINARY = process.env["BOARDWIRE_BINARY"] ?? path("target/release/boardwire");
 const PYTHON = process.env["BOARDWIRE_PYTHON"] ?? path(".venv/bin/python");
-/** Where `make test-agents` builds the agents in other languages. */
-const BUILT = process.env["BOARDWIRE_AGENTS"] ?? path("target/agents");
+/** The folder where `make test-agents` builds the agents in other languages. */
+const AGENTS_FOLDER = process.env["BOARDWIRE_AGENTS"] ?? path("target/agents");
 
-/** The agents, which take the same arguments and print the same lines. */
+/** The commands of the agents. All take the same arguments and print the same lines. */
 export const AGENTS = {
   typescript: [process.execPath, path("tests/node/dist/agent.js")],
   python: [PYTHON, path("tests/python/agent.py")],
-  cpp: [join(BUILT, "cpp/agent")],
-  rust: [join(BUILT, "rust/agent")],
-  go: [join(BUILT, "go/agent")],
-  java: [join(BUILT, "java/agent")],
+  cpp: [join(AGENTS_FOLDER, "cpp/agent")],
+  rust: [join(AGENTS_FOLDER, "rust/agent")],
+  go: [join(AGENTS_FOLDER, "go/agent")],
+  java: [join(AGENTS_FOLDER, "java/agent")],
 };
 export type Agent = keyof typeof AGENTS;
 
-/** A server on a free port and on a Unix socket. It ends with its standard input, so with this process too. */
+/** A server on a free port and on a Unix socket. It ends when its stdin closes, so it ends with this process. */
 export interface Server {
   address: string;
   socket: string;
-  /** Where it serves browsers, if it does. */
+  /** The address of its watch page, if it has one. */
   page?: string;
   stop(): Promise<void>;
 }
@@ -49,7 +49,7 @@ export async function startServer(flags: string[] = []): Promise<Server> {
   const server = spawn(BINARY, ["serve", ...listen, "--exit-with-stdin", "--log-level", "warn", ...flags], {
     stdio: ["pipe", "pipe", "inherit"],
   });
-  const ended = end(server);
+  const ended = exitOf(server);
   const lines = createInterface(server.stdout)[Symbol.asyncIterator]();
   const listening = async (): Promise<string> => {
     const { value = "" } = await lines.next();
@@ -61,18 +61,18 @@ export async function startServer(flags: string[] = []): Promise<Server> {
   };
   const stop = async (): Promise<void> => {
     server.stdin.end();
-    const last = global.setTimeout(() => server.kill("SIGKILL"), 10_000);
-    const how = await ended;
-    clearTimeout(last);
+    const killTimer = global.setTimeout(() => server.kill("SIGKILL"), 10_000);
+    const exit = await ended;
+    clearTimeout(killTimer);
     rmSync(folder, { recursive: true, force: true });
-    if (how !== "exit code 0") throw new Error(`the server ended with ${how}`);
+    if (exit !== "exit code 0") throw new Error(`the server ended with ${exit}`);
   };
-  const served = { address: await listening(), socket: await listening(), stop };
-  return flags.includes("--watch-page") ? { ...served, page: await listening() } : served;
+  const running = { address: await listening(), socket: await listening(), stop };
+  return flags.includes("--watch-page") ? { ...running, page: await listening() } : running;
 }
 
-/** How a process ended. */
-async function end(child: ChildProcess): Promise<string> {
+/** Waits for the end of a process and returns its exit code or signal. */
+async function exitOf(child: ChildProcess): Promise<string> {
   try {
     const [code, signal] = await once(child, "close");
     return signal === null ? `exit code ${code}` : `signal ${signal}`;
@@ -82,10 +82,10 @@ async function end(child: ChildProcess): Promise<string> {
 }
 
 /**
- * Lets an agent play at each seat of a match until it has begun the episode of this number, then closes the match;
- * gives the lines that each agent has printed of the episodes before. If one fails, all are ended.
+ * Runs an agent at each seat until the match has played this number of episodes, then closes the match. Returns the
+ * lines that each agent printed for these episodes. If one agent fails, all are stopped.
  */
-export async function letPlay(
+export async function runAgents(
   client: Client, match: Hosted, agents: Agent[], addresses: string[], episodes: number,
   flags = ["--transcript"],
 ): Promise<string[][]> {
@@ -93,7 +93,7 @@ export async function letPlay(
   try {
     const playing = match.codes.map((code, seat) => {
       const address = addresses[seat % addresses.length]!;
-      return letOnePlay(agents[seat % agents.length]!, [address, code, ...flags], stop.signal);
+      return runAgent(agents[seat % agents.length]!, [address, code, ...flags], stop.signal);
     });
     const closing = (async () => {
       for (let episode = 0; episode < episodes && !stop.signal.aborted; await setTimeout(20)) {
@@ -108,15 +108,15 @@ export async function letPlay(
   }
 }
 
-async function letOnePlay(agent: Agent, args: string[], signal: AbortSignal): Promise<string[]> {
+async function runAgent(agent: Agent, args: string[], signal: AbortSignal): Promise<string[]> {
   const [command, ...script] = AGENTS[agent];
   const child = spawn(command!, [...script, ...args], { signal, stdio: ["ignore", "pipe", "pipe"] });
-  const [how, printed, complaint] = await Promise.all([end(child), text(child.stdout), text(child.stderr)]);
-  if (how !== "exit code 0") throw new Error(`the ${agent} agent ended with ${how}\n${complaint}`);
+  const [exit, printed, errors] = await Promise.all([exitOf(child), text(child.stdout), text(child.stderr)]);
+  if (exit !== "exit code 0") throw new Error(`the ${agent} agent ended with ${exit}\n${errors}`);
   return printed.split("\n").slice(0, -1);
 }
 
-/** A match as its host sees it. */
+/** A match with the secrets of its host. */
 export interface Hosted {
   matchId: string;
   hostToken: string;
@@ -135,7 +135,7 @@ export async function createMatch(
   return { matchId, hostToken: created.hostToken, codes, options: config!.options };
 }
 
-/** The token of a seat. */
+/** Joins a match and returns the token of the seat. */
 export async function joinMatch(client: Client, code: string): Promise<string> {
   return (await client.call(client.match.JoinMatch, { code })).token;
 }

@@ -1,4 +1,4 @@
-// The transcript of a match, from what each of its agents printed.
+// The transcript of a match, made from the output of its agents.
 
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -8,16 +8,16 @@ import type { Game__Output as Game } from "./gen/boardwire/v1/Game.js";
 import { closeMatch, createMatch, joinMatch, path } from "./harness.js";
 
 /**
- * Puts the decisions of all seats in order, simultaneous ones in seat order.
+ * Orders the decisions of all seats, simultaneous ones by seat.
  *
- * Agents cannot know that order: who of two was first is chance. So the same match is played once more, one
- * decision after the other, the lowest seat that owes one first; it must end as the agents saw it end.
+ * The order of simultaneous decisions is not deterministic. So this function plays the same match again, one decision
+ * at a time, the lowest pending seat first. It must end with the result that the agents printed.
  */
 export async function transcript(
   client: Client, game: Game, seed: number, printed: string[][],
 ): Promise<string> {
   const players = printed.map(() => "agent");
-  const left = printed.map((lines) => [...lines]);
+  const remaining = printed.map((lines) => [...lines]);
   const match = await createMatch(client, game.id, players, seed);
   const { matchId, hostToken } = match;
   const options = Object.entries(match.options).map(([name, value]) => `${name}=${value}`).sort();
@@ -27,25 +27,25 @@ export async function transcript(
     "policy decision",
   ];
   const tokens = await Promise.all(match.codes.map((code) => joinMatch(client, code)));
-  for (let episode = 0; left[0]!.length > 0; episode++) {
+  for (let episode = 0; remaining[0]!.length > 0; episode++) {
     if (episode > 0) await client.call(client.match.ResetMatch, { matchId }, hostToken);
     lines.push(`episode ${episode}`);
-    let seen = (await client.call(client.match.Observe, { matchId }, tokens[0])).observation!;
-    while (!seen.terminated && !seen.truncated) {
-      const [seat] = seen.pending as [number];
-      const line = left[seat]!.shift() ?? "";
+    let observation = (await client.call(client.match.Observe, { matchId }, tokens[0])).observation!;
+    while (!observation.terminated && !observation.truncated) {
+      const [seat] = observation.pending as [number];
+      const line = remaining[seat]!.shift() ?? "";
       const [of, decision, action] = line.split(" ").map(Number);
-      assert.equal(of, episode, `seat ${seat} owes a decision in episode ${episode}, but has printed: ${line}`);
+      assert.equal(of, episode, `seat ${seat} is pending in episode ${episode}, but its agent printed: ${line}`);
       const act = { matchId, episode, decision: decision!, action: action! };
-      seen = (await client.call(client.match.Act, act, tokens[seat])).observation!;
+      observation = (await client.call(client.match.Act, act, tokens[seat])).observation!;
       lines.push(`${seat} ${line.slice(line.indexOf(" ") + 1)}`);
     }
-    const { scores = [], ranks = [] } = seen.outcome ?? {};
+    const { scores = [], ranks = [] } = observation.outcome ?? {};
     const over = `over scores ${scores.join(" ")} ranks ${ranks.join(" ")}`;
-    for (const rest of left) assert.equal(rest.shift(), `${episode} ${over}`);
+    for (const rest of remaining) assert.equal(rest.shift(), `${episode} ${over}`);
     lines.push(over);
   }
-  assert.deepEqual(left.flat(), [], "nobody has decided more than was due");
+  assert.deepEqual(remaining.flat(), [], "an agent printed more decisions than were due");
   await closeMatch(client, match);
   return lines.map((line) => `${line}\n`).join("");
 }
@@ -57,7 +57,7 @@ export function writeGolden(game: string, found: string): void {
   writeFileSync(golden(game), found);
 }
 
-/** Expects the transcript to be the golden, byte for byte. */
+/** Expects the transcript to equal the golden file, byte for byte. */
 export function assertGolden(game: string, found: string): void {
   const file = golden(game);
   const bless = "BOARDWIRE_BLESS=1 npm test writes it";
