@@ -1,8 +1,8 @@
-// A Boardwire agent: joins a match with the code of an invitation and plays until the host closes it.
+// A Boardwire agent. It joins a match with the code of an invitation and plays until the host closes it.
 //
 //     agent ADDRESS CODE [--transcript] [--views]
 //
-// ADDRESS is host:port or unix:/path. To write an agent of your own, replace `choose`.
+// ADDRESS is host:port or unix:/path. To write your own agent, replace `choose`.
 
 #include <iostream>
 #include <set>
@@ -15,10 +15,10 @@ using namespace boardwire::v1;
 
 namespace {
 
-/// Chooses one of the legal actions. A trained policy looks at the view as well, see `values` in wire.hpp. None looks
-/// at `seen.ply()`: simultaneous choices come in any order, so the same game shows other plies.
-uint32_t choose(const std::vector<uint32_t>& legal, const Observation& seen) {
-  return legal[seen.decision() % legal.size()];
+/// Chooses a legal action. A trained policy also uses the view: `values` in wire.hpp reads it. Do not use
+/// `observation.ply()`: simultaneous actions arrive in any order, so the same game can have different plies.
+uint32_t choose(const std::vector<uint32_t>& legal, const Observation& observation) {
+  return legal[observation.decision() % legal.size()];
 }
 
 class Agent {
@@ -29,52 +29,52 @@ class Agent {
         transcript_(flags.count("--transcript")),
         views_(flags.count("--views")) {}
 
-  /// Takes the seat. With a request id of its own, a join whose answer was lost can be repeated.
+  /// Joins the match. The request id makes the join idempotent: it can be retried after a lost response.
   void join(const std::string& code) {
     JoinMatchRequest request;
     request.set_code(code);
     request.set_request_id(uuid());
-    insist(*channel_, [&](auto* context) { return matches_->JoinMatch(context, request, &joined_); });
-    GetGameRequest table;
+    call_with_retry(*channel_, [&](auto* context) { return matches_->JoinMatch(context, request, &joined_); });
+    GetGameRequest get_game;
     const auto& config = joined_.match().config();
-    table.set_game(config.game());
-    table.set_seats(config.players_size());
-    *table.mutable_options() = config.options();
-    GetGameResponse answer;
+    get_game.set_game(config.game());
+    get_game.set_seats(config.players_size());
+    *get_game.mutable_options() = config.options();
+    GetGameResponse response;
     const auto catalog = CatalogService::NewStub(channel_);
-    insist(*channel_, [&](auto* context) { return catalog->GetGame(context, table, &answer); });
-    spec_ = answer.spec();
+    call_with_retry(*channel_, [&](auto* context) { return catalog->GetGame(context, get_game, &response); });
+    spec_ = response.spec();
   }
 
-  /// Plays until the match is closed. When a stream breaks, what was not answered is asked again on another one.
+  /// Plays until the match is closed. If a stream breaks, sends the unanswered request again on a new stream.
   void play() {
-    PlayRequest due = observe();
-    for (Patience patience;;) {
-      // A stream has no deadline, since others may think for long; so it opens only where there is a connection.
+    PlayRequest next_request = observe();
+    for (Backoff backoff;;) {
+      // The stream has no deadline, since the other players have no time limit. So connect first, with a timeout.
       await_server(*channel_);
       grpc::ClientContext context;
       context.AddMetadata("authorization", "Bearer " + joined_.token());
       const auto stream = matches_->Play(&context);
-      PlayResponse answer;
-      grpc::Status refused;
-      while (stream->Write(due) && stream->Read(&answer)) {
-        if (answer.has_error() && !looks_again(reason(answer.error()))) {
-          refused = refusal(answer.error());
+      PlayResponse response;
+      grpc::Status error;
+      while (stream->Write(next_request) && stream->Read(&response)) {
+        if (response.has_error() && !needs_observe(reason(response.error()))) {
+          error = stream_error_status(response.error());
           context.TryCancel();
           break;
         }
-        due = answer.has_error() ? observe() : next(due, answer);
-        patience.reset();
+        next_request = response.has_error() ? observe() : next(next_request, response);
+        backoff.reset();
       }
       const grpc::Status ended = stream->Finish();
-      const grpc::Status& status = refused.ok() ? ended : refused;
+      const grpc::Status& status = error.ok() ? ended : error;
       if (reason(status) == "MATCH_CLOSED") return;
-      patience.wait(status);
+      backoff.wait(status);
     }
   }
 
  private:
-  /// Asks for the observation; with `wait` it comes when the seat owes a decision or the episode is over.
+  /// Returns a request to observe. With `wait`, the response comes when a decision is due or the episode is over.
   PlayRequest observe() const {
     PlayRequest request;
     request.mutable_observe()->set_match_id(joined_.match().id());
@@ -82,28 +82,28 @@ class Agent {
     return request;
   }
 
-  /// What to ask for after an answer: the decision that is due, or the next episode. Both name the one that they are
-  /// about, so that a request that is repeated does nothing twice.
-  PlayRequest next(const PlayRequest& asked, const PlayResponse& answer) const {
-    const Observation& seen = answer.has_act()     ? answer.act().observation()
-                              : answer.has_reset() ? answer.reset().observation()
-                                                   : answer.observe().observation();
-    if (asked.has_act()) log(asked.act());
+  /// Returns the request after a response: for the decision that is due, or for the next episode. Both requests are
+  /// idempotent, since they name their decision or episode.
+  PlayRequest next(const PlayRequest& sent, const PlayResponse& response) const {
+    const Observation& observation = response.has_act()     ? response.act().observation()
+                                     : response.has_reset() ? response.reset().observation()
+                                                            : response.observe().observation();
+    if (sent.has_act()) log(sent.act());
     PlayRequest request;
-    if (seen.terminated() || seen.truncated()) {
-      log(seen);
+    if (observation.terminated() || observation.truncated()) {
+      log(observation);
       ResetRequest* reset = request.mutable_reset();
       reset->set_match_id(joined_.match().id());
-      reset->set_episode(seen.episode());
+      reset->set_episode(observation.episode());
       reset->set_wait(true);
       return request;
     }
-    if (views_) std::cout << fields(spec_, seen.view()) << std::flush;
+    if (views_) std::cout << fields(spec_, observation.view()) << std::flush;
     ActRequest* act = request.mutable_act();
     act->set_match_id(joined_.match().id());
-    act->set_episode(seen.episode());
-    act->set_decision(seen.decision());
-    act->set_action(choose(members(seen.mask()), seen));
+    act->set_episode(observation.episode());
+    act->set_decision(observation.decision());
+    act->set_action(choose(members(observation.mask()), observation));
     act->set_wait(true);
     return request;
   }
@@ -116,8 +116,8 @@ class Agent {
 
   void log(const Observation& end) const {
     if (!transcript_) return;
-    std::cout << end.episode() << " over scores" << words(end.outcome().scores()) << " ranks"
-              << words(end.outcome().ranks()) << std::endl;
+    std::cout << end.episode() << " over scores" << with_spaces(end.outcome().scores()) << " ranks"
+              << with_spaces(end.outcome().ranks()) << std::endl;
   }
 
   const std::shared_ptr<grpc::Channel> channel_;
@@ -129,10 +129,10 @@ class Agent {
 
 }  // namespace
 
-int main(int count, char** words) try {
+int main(int count, char** arguments) try {
   if (count < 3) throw std::runtime_error("usage: agent ADDRESS CODE [--transcript] [--views]");
-  Agent agent(words[1], {words + 3, words + count});
-  agent.join(words[2]);
+  Agent agent(arguments[1], {arguments + 3, arguments + count});
+  agent.join(arguments[2]);
   agent.play();
 } catch (const std::exception& error) {
   std::cerr << "agent: " << error.what() << std::endl;

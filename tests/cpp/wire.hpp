@@ -1,4 +1,4 @@
-// What any agent in C++ needs around the generated stubs: a channel, patience, masks, views, the reasons of refusals.
+// Helpers for agents in C++: a channel, retries, masks, views, and reasons of errors.
 
 #pragma once
 
@@ -19,21 +19,21 @@
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 
-/// A channel to host:port or unix:/path. It connects at the first call, and again after it has lost its connection.
+/// Returns a channel to host:port or unix:/path. It connects at the first call and reconnects after a lost connection.
 inline std::shared_ptr<grpc::Channel> connect(const std::string& address) {
   grpc::ChannelArguments settings;
-  // A stream may be silent for as long as others think: pings tell whether the server is still there.
+  // A stream can be silent while other players choose. Pings detect a lost server.
   settings.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
   settings.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   settings.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  // What a server sends at most; the library takes 4 MiB otherwise.
+  // The largest message of a server. The default of the library is 4 MiB.
   settings.SetMaxReceiveMessageSize(64 << 20);
-  // The library would send the path of a socket as the authority, which is none.
+  // By default the library sends the path of the socket as authority, which is invalid.
   if (address.rfind("unix:", 0) == 0) settings.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), settings);
 }
 
-/// Why the server refused. Empty for what does not come from Boardwire, such as a lost connection.
+/// Returns the reason of an error of Boardwire, or an empty string for other errors, such as a lost connection.
 inline std::string reason(const google::rpc::Status& status) {
   google::rpc::ErrorInfo info;
   for (const auto& detail : status.details())
@@ -46,32 +46,31 @@ inline std::string reason(const grpc::Status& status) {
   return details.ParseFromString(status.error_details()) ? reason(details) : "";
 }
 
-/// A refusal that came as an answer on a stream, as the status that a single call would have ended with.
-inline grpc::Status refusal(const google::rpc::Status& status) {
+/// Converts an error on a stream to the status of a failed call.
+inline grpc::Status stream_error_status(const google::rpc::Status& status) {
   return {static_cast<grpc::StatusCode>(status.code()), status.message(), status.SerializeAsString()};
 }
 
-/// Whether the host has begun another episode, or ended this one, or time has run out: then an agent observes
-/// again.
-inline bool looks_again(const std::string& reason) {
+/// Returns whether the agent must observe again: the host has ended or replaced the episode, or time has run out.
+inline bool needs_observe(const std::string& reason) {
   return reason == "DECISION_STALE" || reason == "DECISION_LATE" || reason == "EPISODE_OVER" ||
          reason == "NOT_YOUR_TURN";
 }
 
-/// Bears failures in a row: waits longer after each, and gives up in the end.
-class Patience {
+/// Counts failures in a row. The pause grows with each failure, and more than 10 failures are an error.
+class Backoff {
  public:
-  /// Returns when it is time to try again; throws a refusal, which would come again.
+  /// Returns when it is time to retry. Throws the status if a retry cannot help.
   void wait(const grpc::Status& status) {
     const std::string why = reason(status);
-    // The server tells of a deadline too, if it notices first.
-    const bool passes = status.error_code() == grpc::UNAVAILABLE ||
-                        status.error_code() == grpc::RESOURCE_EXHAUSTED || why.empty() || why == "TIMED_OUT";
-    // Failures longer ago are not in a row with this one.
+    // With TIMED_OUT, the server noticed the deadline before the client did.
+    const bool is_transient = status.error_code() == grpc::UNAVAILABLE ||
+                              status.error_code() == grpc::RESOURCE_EXHAUSTED || why.empty() || why == "TIMED_OUT";
+    // After a minute without a failure, the count restarts.
     const auto now = std::chrono::steady_clock::now();
     if (now - last_ > std::chrono::minutes(1)) failures_ = 0;
     last_ = now;
-    if (!passes || ++failures_ > 10) throw std::runtime_error(status.error_message() + " " + why);
+    if (!is_transient || ++failures_ > 10) throw std::runtime_error(status.error_message() + " " + why);
     std::this_thread::sleep_for(std::min(std::chrono::milliseconds(50 << failures_), std::chrono::milliseconds(5000)));
   }
 
@@ -82,26 +81,26 @@ class Patience {
   std::chrono::steady_clock::time_point last_{};
 };
 
-/// Waits until there is a connection: nobody looks after a new one while this thread sleeps.
+/// Waits until the channel is connected. The library does not reconnect while this thread sleeps.
 inline void await_server(grpc::Channel& channel) {
   if (!channel.WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(30)))
-    throw std::runtime_error("no server answers");
+    throw std::runtime_error("the server is not reachable");
 }
 
-/// Calls until there is an answer, each time with a deadline: for methods that are safe to repeat.
+/// Retries a call until there is a response. Each attempt has a deadline. The method must be idempotent.
 template <class Call>
-void insist(grpc::Channel& channel, Call call) {
-  for (Patience patience;;) {
+void call_with_retry(grpc::Channel& channel, Call call) {
+  for (Backoff backoff;;) {
     await_server(channel);
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
     const grpc::Status status = call(&context);
     if (status.ok()) return;
-    patience.wait(status);
+    backoff.wait(status);
   }
 }
 
-/// A fresh random UUID, which makes a request safe to repeat.
+/// Returns a random UUID for a request id.
 inline std::string uuid() {
   std::random_device random;
   char text[37];
@@ -110,7 +109,7 @@ inline std::string uuid() {
   return text;
 }
 
-/// The members of a set of bits: action i is bit i % 8 of byte i / 8.
+/// Returns the members of a bit set: action i is bit i % 8 of byte i / 8.
 inline std::vector<uint32_t> members(const std::string& mask) {
   std::vector<uint32_t> all;
   for (uint32_t i = 0; i < 8 * mask.size(); ++i)
@@ -118,8 +117,8 @@ inline std::vector<uint32_t> members(const std::string& mask) {
   return all;
 }
 
-/// The values of one of `GameSpec.fields` in a view, the last axis fastest. Where a field has values above 255, each
-/// takes two bytes, low byte first. What they mean, the rows of a table for instance, says `field.kind()`.
+/// Returns the values of a field in a view, the last axis fastest. If the maximum of the field is above 255, each value
+/// has two bytes, low byte first. `field.kind()` has the meaning of the values.
 inline std::vector<uint32_t> values(const boardwire::v1::ViewField& field, const std::string& view) {
   size_t count = 1;
   for (const auto& axis : field.axes()) count *= axis.size();
@@ -130,17 +129,17 @@ inline std::vector<uint32_t> values(const boardwire::v1::ViewField& field, const
   return all;
 }
 
-/// Numbers as words, each after a space.
+/// Returns numbers as text, each after a space.
 template <class Numbers>
-std::string words(const Numbers& numbers) {
+std::string with_spaces(const Numbers& numbers) {
   std::string all;
   for (const auto number : numbers) all += ' ' + std::to_string(number);
   return all;
 }
 
-/// A view in words, a line a field.
+/// Returns a view as text, one line per field.
 inline std::string fields(const boardwire::v1::GameSpec& spec, const std::string& view) {
   std::string all;
-  for (const auto& field : spec.fields()) all += "view " + field.name() + words(values(field, view)) + '\n';
+  for (const auto& field : spec.fields()) all += "view " + field.name() + with_spaces(values(field, view)) + '\n';
   return all;
 }

@@ -1,8 +1,8 @@
-// A Boardwire agent: joins a match with the code of an invitation and plays until the host closes it.
+// A Boardwire agent. It joins a match with the code of an invitation and plays until the host closes it.
 //
 //	agent ADDRESS CODE [--transcript]
 //
-// ADDRESS is host:port or unix:/path. To write an agent of your own, replace choose.
+// ADDRESS is host:port or unix:/path. To write your own agent, replace choose.
 package main
 
 import (
@@ -16,22 +16,22 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// choose chooses one of the legal actions. A trained policy looks at seen.View as well, which GameSpec.Fields lays out.
-// None looks at seen.Ply: simultaneous choices come in any order, so the same game shows other plies.
-func choose(legal []uint32, seen *pb.Observation) uint32 {
-	return legal[int(seen.Decision)%len(legal)]
+// choose chooses a legal action. A trained policy also uses observation.View; GameSpec.Fields has its layout. Do not
+// use observation.Ply: simultaneous actions arrive in any order, so the same game can have different plies.
+func choose(legal []uint32, observation *pb.Observation) uint32 {
+	return legal[int(observation.Decision)%len(legal)]
 }
 
-// agent is who has a seat of a match.
+// agent is an agent with a seat in a match.
 type agent struct {
-	matches    pb.MatchServiceClient
-	joined     *pb.JoinMatchResponse
-	spec       *pb.GameSpec
-	transcript bool
-	due        *pb.PlayRequest // what is to be asked, or has not been answered yet
+	matches     pb.MatchServiceClient
+	joined      *pb.JoinMatchResponse
+	spec        *pb.GameSpec
+	transcript  bool
+	nextRequest *pb.PlayRequest // the next request, or the request without a response
 }
 
-// join takes the seat. With a request id of its own, a join whose answer was lost can be repeated.
+// join joins the match. The request id makes the join idempotent: it can be retried after a lost response.
 func join(address, code string, transcript bool) (*agent, error) {
 	connection, err := connect(address)
 	if err != nil {
@@ -39,7 +39,7 @@ func join(address, code string, transcript bool) (*agent, error) {
 	}
 	a := &agent{matches: pb.NewMatchServiceClient(connection), transcript: transcript}
 	request := &pb.JoinMatchRequest{Code: code, RequestId: uuid()}
-	err = insist(func(ctx context.Context) (err error) {
+	err = callWithRetry(func(ctx context.Context) (err error) {
 		a.joined, err = a.matches.JoinMatch(ctx, request)
 		return err
 	})
@@ -47,84 +47,84 @@ func join(address, code string, transcript bool) (*agent, error) {
 		return nil, err
 	}
 	config := a.joined.Match.Config
-	table := &pb.GetGameRequest{Game: config.Game, Seats: uint32(len(config.Players)), Options: config.Options}
-	return a, insist(func(ctx context.Context) error {
-		answer, err := pb.NewCatalogServiceClient(connection).GetGame(ctx, table)
-		a.spec = answer.GetSpec()
+	getGame := &pb.GetGameRequest{Game: config.Game, Seats: uint32(len(config.Players)), Options: config.Options}
+	return a, callWithRetry(func(ctx context.Context) error {
+		response, err := pb.NewCatalogServiceClient(connection).GetGame(ctx, getGame)
+		a.spec = response.GetSpec()
 		return err
 	})
 }
 
-// play plays until the match is closed. When a stream breaks, what was not answered is asked again on another one.
+// play plays until the match is closed. If a stream breaks, it sends the unanswered request again on a new stream.
 func (a *agent) play() error {
-	a.due = a.observe()
-	for patience := (patience{}); ; {
-		err := a.stream(&patience)
+	a.nextRequest = a.observe()
+	for retries := (retryState{}); ; {
+		err := a.stream(&retries)
 		if reason(err) == "MATCH_CLOSED" {
 			return nil
 		}
-		if err := patience.wait(err); err != nil {
+		if err := retries.wait(err); err != nil {
 			return err
 		}
 	}
 }
 
-// stream asks and is answered on one stream, until it breaks or a request is refused.
-func (a *agent) stream(patience *patience) error {
-	// It has no deadline, since others may think for long.
+// stream sends requests and reads responses on one stream until it breaks or an error is final.
+func (a *agent) stream(retries *retryState) error {
+	// Without a deadline: the other players have no time limit.
 	ctx, cancel := context.WithCancel(bearer(context.Background(), a.joined.Token))
 	defer cancel()
 	stream, err := a.matches.Play(ctx)
 	for err == nil {
-		// If it cannot be sent, Recv tells why.
-		_ = stream.Send(a.due)
-		var answer *pb.PlayResponse
-		if answer, err = stream.Recv(); err == nil {
-			if a.due, err = a.next(answer); err == nil {
-				patience.failures = 0
+		// If Send fails, Recv returns the error.
+		_ = stream.Send(a.nextRequest)
+		var response *pb.PlayResponse
+		if response, err = stream.Recv(); err == nil {
+			if a.nextRequest, err = a.next(response); err == nil {
+				retries.failures = 0
 			}
 		}
 	}
 	return err
 }
 
-// observe asks for the observation; with Wait it comes when the seat owes a decision or the episode is over.
+// observe returns a request to observe. With Wait, the response comes when a decision is due or the episode is over.
 func (a *agent) observe() *pb.PlayRequest {
 	observe := &pb.ObserveRequest{MatchId: a.joined.Match.Id, Wait: true}
 	return &pb.PlayRequest{Request: &pb.PlayRequest_Observe{Observe: observe}}
 }
 
-// next tells what to ask for after an answer: the decision that is due, or the next episode. Both name the one that they
-// are about, so that a request that is repeated does nothing twice.
-func (a *agent) next(answer *pb.PlayResponse) (*pb.PlayRequest, error) {
-	if err := status.ErrorProto(answer.GetError()); err != nil {
-		if looksAgain(err) {
+// next returns the request after a response: for the decision that is due, or for the next episode. Both requests are
+// idempotent, since they name their decision or episode.
+func (a *agent) next(response *pb.PlayResponse) (*pb.PlayRequest, error) {
+	if err := status.ErrorProto(response.GetError()); err != nil {
+		if needsObserve(err) {
 			return a.observe(), nil
 		}
-		return a.due, err
+		return a.nextRequest, err
 	}
-	seen := answer.GetObserve().GetObservation()
-	if answer.GetAct() != nil {
-		seen = answer.GetAct().Observation
-		act := a.due.GetAct()
+	observation := response.GetObserve().GetObservation()
+	if response.GetAct() != nil {
+		observation = response.GetAct().Observation
+		act := a.nextRequest.GetAct()
 		a.log(act.Episode, act.Decision, act.Action, a.spec.Actions[act.Action].Label)
-	} else if answer.GetReset_() != nil {
-		seen = answer.GetReset_().Observation
+	} else if response.GetReset_() != nil {
+		observation = response.GetReset_().Observation
 	}
-	if seen.Terminated || seen.Truncated {
-		end := fmt.Sprint("scores ", seen.Outcome.GetScores(), " ranks ", seen.Outcome.GetRanks())
-		a.log(seen.Episode, "over", strings.NewReplacer("[", "", "]", "").Replace(end))
-		reset := &pb.ResetRequest{MatchId: a.joined.Match.Id, Episode: &seen.Episode, Wait: true}
+	if observation.Terminated || observation.Truncated {
+		end := fmt.Sprint("scores ", observation.Outcome.GetScores(), " ranks ", observation.Outcome.GetRanks())
+		a.log(observation.Episode, "over", strings.NewReplacer("[", "", "]", "").Replace(end))
+		reset := &pb.ResetRequest{MatchId: a.joined.Match.Id, Episode: &observation.Episode, Wait: true}
 		return &pb.PlayRequest{Request: &pb.PlayRequest_Reset_{Reset_: reset}}, nil
 	}
-	act := &pb.ActRequest{MatchId: a.joined.Match.Id, Episode: seen.Episode, Decision: seen.Decision, Wait: true}
-	act.Action = choose(members(seen.Mask), seen)
+	act := &pb.ActRequest{MatchId: a.joined.Match.Id, Episode: observation.Episode, Wait: true}
+	act.Decision, act.Action = observation.Decision, choose(members(observation.Mask), observation)
 	return &pb.PlayRequest{Request: &pb.PlayRequest_Act{Act: act}}, nil
 }
 
-func (a *agent) log(words ...interface{}) {
+func (a *agent) log(values ...interface{}) {
 	if a.transcript {
-		fmt.Println(words...)
+		fmt.Println(values...)
 	}
 }
 

@@ -1,6 +1,6 @@
 package main
 
-// What any agent in Go needs around the generated stubs: a connection, patience, masks, the reasons of refusals.
+// Helpers for agents in Go: a connection, retries, masks, and reasons of errors.
 
 import (
 	"context"
@@ -17,28 +17,28 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// connect gives a connection to host:port or unix:/path, which is made at the first call and again whenever it is lost.
+// connect returns a connection to host:port or unix:/path. It connects at the first call and reconnects after a loss.
 func connect(address string) (*grpc.ClientConn, error) {
-	again := grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: 10 * time.Second}
-	again.Backoff.BaseDelay = 100 * time.Millisecond
+	params := grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: 10 * time.Second}
+	params.Backoff.BaseDelay = 100 * time.Millisecond
 	return grpc.Dial(address,
 		grpc.WithInsecure(),
-		grpc.WithConnectParams(again),
-		// A stream may be silent for as long as others think: pings tell whether the server is still there.
+		grpc.WithConnectParams(params),
+		// A stream can be silent while other players choose. Pings detect a lost server.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second}),
-		// What a server sends at most; the library takes 4 MiB otherwise.
+		// The largest message of a server. The default of the library is 4 MiB.
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64<<20)))
 }
 
-// bearer gives a context in which calls are the seat's.
+// bearer returns a context in which calls carry the token.
 func bearer(ctx context.Context, token string) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
 }
 
-// reason tells why the server refused. It is empty for what does not come from Boardwire, such as a lost connection.
+// reason returns the reason of an error of Boardwire. It is empty for other errors, such as a lost connection.
 func reason(err error) string {
-	refusal, _ := status.FromError(err)
-	for _, detail := range refusal.Details() {
+	details, _ := status.FromError(err)
+	for _, detail := range details.Details() {
 		if info, ok := detail.(*errdetails.ErrorInfo); ok {
 			return info.Reason
 		}
@@ -46,36 +46,36 @@ func reason(err error) string {
 	return ""
 }
 
-// looksAgain tells whether the host has begun another episode, or ended this one, or time has run out: then an agent
-// observes again.
-func looksAgain(refusal error) bool {
-	switch reason(refusal) {
+// needsObserve returns whether the agent must observe again: the host has ended or replaced the episode, or time has
+// run out.
+func needsObserve(err error) bool {
+	switch reason(err) {
 	case "DECISION_STALE", "DECISION_LATE", "EPISODE_OVER", "NOT_YOUR_TURN":
 		return true
 	}
 	return false
 }
 
-// patience bears failures in a row: it waits longer after each, and gives up in the end.
-type patience struct {
+// retryState counts failures in a row. The pause grows with each failure, and more than 10 failures are an error.
+type retryState struct {
 	failures int
 	last     time.Time
 }
 
-// wait returns nothing when it is time to try again, and a refusal, which would come again, as it is.
-func (p *patience) wait(err error) error {
+// wait returns nil when it is time to retry, and the error if a retry cannot help.
+func (r *retryState) wait(err error) error {
 	code, why := status.Code(err), reason(err)
-	// The server tells of a deadline too, if it notices first.
-	passes := code == codes.Unavailable || code == codes.ResourceExhausted || why == "" || why == "TIMED_OUT"
-	if time.Since(p.last) > time.Minute {
-		p.failures = 0 // Those before are not in a row with this one.
+	// With TIMED_OUT, the server noticed the deadline before the client did.
+	isTransient := code == codes.Unavailable || code == codes.ResourceExhausted || why == "" || why == "TIMED_OUT"
+	if time.Since(r.last) > time.Minute {
+		r.failures = 0 // After a minute without a failure, the count restarts.
 	}
-	p.last = time.Now()
-	p.failures++
-	if !passes || p.failures > 10 {
+	r.last = time.Now()
+	r.failures++
+	if !isTransient || r.failures > 10 {
 		return fmt.Errorf("%w %s", err, why)
 	}
-	pause := 50 * time.Millisecond << p.failures
+	pause := 50 * time.Millisecond << r.failures
 	if pause > 5*time.Second {
 		pause = 5 * time.Second
 	}
@@ -83,25 +83,25 @@ func (p *patience) wait(err error) error {
 	return nil
 }
 
-// insist calls until there is an answer, each time with a deadline: for methods that are safe to repeat.
-func insist(call func(ctx context.Context) error) error {
+// callWithRetry retries a call until there is a response. Each attempt has a deadline. The method must be idempotent.
+func callWithRetry(call func(ctx context.Context) error) error {
 	once := func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
 		return call(ctx)
 	}
-	for patience := (patience{}); ; {
+	for retries := (retryState{}); ; {
 		err := once()
 		if err == nil {
 			return nil
 		}
-		if err := patience.wait(err); err != nil {
+		if err := retries.wait(err); err != nil {
 			return err
 		}
 	}
 }
 
-// uuid gives a fresh random UUID, which makes a request safe to repeat.
+// uuid returns a random UUID for a request id.
 func uuid() string {
 	var b [16]byte
 	if _, err := rand.Read(b[:]); err != nil {
@@ -111,7 +111,7 @@ func uuid() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// members gives the members of a set of bits: action i is bit i % 8 of byte i / 8.
+// members returns the members of a bit set: action i is bit i % 8 of byte i / 8.
 func members(mask []byte) []uint32 {
 	var all []uint32
 	for i := 0; i < 8*len(mask); i++ {

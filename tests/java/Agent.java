@@ -1,8 +1,8 @@
-// A Boardwire agent: joins a match with the code of an invitation and plays until the host closes it.
+// A Boardwire agent. It joins a match with the code of an invitation and plays until the host closes it.
 //
 //     java Agent HOST:PORT CODE [--transcript]
 //
-// To write an agent of your own, replace `choose`.
+// To write your own agent, replace `choose`.
 
 import com.boardwire.v1.*;
 import io.grpc.ManagedChannel;
@@ -13,11 +13,11 @@ import java.util.stream.Collectors;
 
 final class Agent {
   /**
-   * Chooses one of the legal actions. A trained policy looks at the view as well, which GameSpec.fields lays out. None
-   * looks at the ply: simultaneous choices come in any order, so the same game shows other plies.
+   * Chooses a legal action. A trained policy also uses the view; GameSpec.fields has its layout. Do not use the ply:
+   * simultaneous actions arrive in any order, so the same game can have different plies.
    */
-  private static int choose(List<Integer> legal, Observation seen) {
-    return legal.get(seen.getDecision() % legal.size());
+  private static int choose(List<Integer> legal, Observation observation) {
+    return legal.get(observation.getDecision() % legal.size());
   }
 
   private final MatchServiceGrpc.MatchServiceStub seat;
@@ -25,94 +25,97 @@ final class Agent {
   private final GameSpec spec;
   private final boolean transcript;
 
-  /** Takes the seat. With a request id of its own, a join whose answer was lost can be repeated. */
+  /** Joins the match. The request id makes the join idempotent: it can be retried after a lost response. */
   private Agent(ManagedChannel channel, String code, boolean transcript) throws InterruptedException {
     var id = UUID.randomUUID().toString();
     var join = JoinMatchRequest.newBuilder().setCode(code).setRequestId(id).build();
-    var joined = Wire.insist(MatchServiceGrpc.newBlockingStub(channel), stub -> stub.joinMatch(join));
+    var joined = Wire.callWithRetry(MatchServiceGrpc.newBlockingStub(channel), stub -> stub.joinMatch(join));
     var match = joined.getMatch();
     var config = match.getConfig();
-    var table = GetGameRequest.newBuilder().setGame(config.getGame()).setSeats(config.getPlayersCount());
-    var game = table.putAllOptions(config.getOptionsMap()).build();
-    this.spec = Wire.insist(CatalogServiceGrpc.newBlockingStub(channel), stub -> stub.getGame(game)).getSpec();
+    var getGame = GetGameRequest.newBuilder().setGame(config.getGame()).setSeats(config.getPlayersCount());
+    var request = getGame.putAllOptions(config.getOptionsMap()).build();
+    var catalog = CatalogServiceGrpc.newBlockingStub(channel);
+    this.spec = Wire.callWithRetry(catalog, stub -> stub.getGame(request)).getSpec();
     this.seat = MatchServiceGrpc.newStub(channel).withCallCredentials(Wire.bearer(joined.getToken()));
     this.matchId = match.getId();
     this.transcript = transcript;
   }
 
-  /** Plays until the match is closed. When a stream breaks, what was not answered is asked again on another one. */
+  /** Plays until the match is closed. If a stream breaks, sends the unanswered request again on a new stream. */
   private void play() throws InterruptedException {
-    var due = observe();
-    for (var patience = new Wire.Patience(); ; ) {
-      // It has no deadline, since others may think for long.
-      try (var stream = new Wire.Conversation<PlayRequest, PlayResponse>(seat::play)) {
+    var nextRequest = observe();
+    for (var backoff = new Wire.Backoff(); ; ) {
+      // Without a deadline: the other players have no time limit.
+      try (var stream = new Wire.RequestStream<PlayRequest, PlayResponse>(seat::play)) {
         while (true) {
-          due = next(due, stream.ask(due));
-          patience.reset();
+          nextRequest = next(nextRequest, stream.ask(nextRequest));
+          backoff.reset();
         }
-      } catch (StatusRuntimeException ended) {
-        if (Wire.reason(ended).equals("MATCH_CLOSED")) return;
-        patience.await(ended);
+      } catch (StatusRuntimeException error) {
+        if (Wire.reason(error).equals("MATCH_CLOSED")) return;
+        backoff.await(error);
       }
     }
   }
 
-  /** Asks for the observation; with `wait` it comes when the seat owes a decision or the episode is over. */
+  /** Returns a request to observe. With `wait`, the response comes when a decision is due or the episode is over. */
   private PlayRequest observe() {
     var observe = ObserveRequest.newBuilder().setMatchId(matchId).setWait(true);
     return PlayRequest.newBuilder().setObserve(observe).build();
   }
 
   /**
-   * What to ask for after an answer: the decision that is due, or the next episode. Both name the one that they are
-   * about, so that a request that is repeated does nothing twice.
+   * Returns the request after a response: for the decision that is due, or for the next episode. Both requests are
+   * idempotent, since they name their decision or episode.
    */
-  private PlayRequest next(PlayRequest asked, PlayResponse answer) {
-    if (answer.hasError()) {
-      switch (Wire.reason(answer.getError())) {
+  private PlayRequest next(PlayRequest sent, PlayResponse response) {
+    if (response.hasError()) {
+      switch (Wire.reason(response.getError())) {
         case "DECISION_STALE", "DECISION_LATE", "EPISODE_OVER", "NOT_YOUR_TURN":
-          // The host has begun another episode, or ended this one, or time has run out: look again.
+          // The host reset or ended the episode, or time ran out.
           return observe();
         default:
-          throw Wire.refusal(answer.getError());
+          throw Wire.streamError(response.getError());
       }
     }
-    var seen = answer.hasAct() ? answer.getAct().getObservation()
-        : answer.hasReset() ? answer.getReset().getObservation()
-        : answer.getObserve().getObservation();
-    if (asked.hasAct()) {
-      var act = asked.getAct();
+    var observation = response.hasAct() ? response.getAct().getObservation()
+        : response.hasReset() ? response.getReset().getObservation()
+        : response.getObserve().getObservation();
+    if (sent.hasAct()) {
+      var act = sent.getAct();
       log(act.getEpisode(), act.getDecision(), act.getAction(), spec.getActions(act.getAction()).getLabel());
     }
-    if (seen.getTerminated() || seen.getTruncated()) {
-      var end = seen.getOutcome();
-      log(seen.getEpisode(), "over scores", words(end.getScoresList()), "ranks", words(end.getRanksList()));
-      var reset = ResetRequest.newBuilder().setMatchId(matchId).setEpisode(seen.getEpisode()).setWait(true);
+    if (observation.getTerminated() || observation.getTruncated()) {
+      var end = observation.getOutcome();
+      var scores = withSpaces(end.getScoresList());
+      log(observation.getEpisode(), "over scores", scores, "ranks", withSpaces(end.getRanksList()));
+      var reset = ResetRequest.newBuilder().setMatchId(matchId).setEpisode(observation.getEpisode()).setWait(true);
       return PlayRequest.newBuilder().setReset(reset).build();
     }
-    var act = ActRequest.newBuilder().setMatchId(matchId).setEpisode(seen.getEpisode()).setWait(true);
-    act.setDecision(seen.getDecision()).setAction(choose(Wire.members(seen.getMask()), seen));
+    var act = ActRequest.newBuilder().setMatchId(matchId).setEpisode(observation.getEpisode()).setWait(true);
+    act.setDecision(observation.getDecision()).setAction(choose(Wire.members(observation.getMask()), observation));
     return PlayRequest.newBuilder().setAct(act).build();
   }
 
-  private void log(Object... words) {
-    if (transcript) System.out.println(words(List.of(words)));
+  private void log(Object... values) {
+    if (transcript) System.out.println(withSpaces(List.of(values)));
   }
 
-  private static String words(List<?> all) {
-    return all.stream().map(Object::toString).collect(Collectors.joining(" "));
+  private static String withSpaces(List<?> values) {
+    return values.stream().map(Object::toString).collect(Collectors.joining(" "));
   }
 
-  public static void main(String[] words) throws InterruptedException {
-    if (words.length < 2) {
+  public static void main(String[] arguments) throws InterruptedException {
+    if (arguments.length < 2) {
       System.err.println("usage: Agent HOST:PORT CODE [--transcript]");
       System.exit(2);
     }
-    var channel = Wire.connect(words[0]);
+    var channel = Wire.connect(arguments[0]);
     try {
-      new Agent(channel, words[1], words.length > 2 && words[2].equals("--transcript")).play();
-    } catch (StatusRuntimeException refused) {
-      System.err.println("agent: " + refused.getMessage() + " " + Wire.reason(refused));
+      var transcript = arguments.length > 2 && arguments[2].equals("--transcript");
+      new Agent(channel, arguments[1], transcript).play();
+    } catch (StatusRuntimeException error) {
+      System.err.println("agent: " + error.getMessage() + " " + Wire.reason(error));
       System.exit(1);
     } finally {
       channel.shutdownNow();

@@ -1,4 +1,4 @@
-// What any agent in Java needs around the generated stubs: a channel, patience, masks, the reasons of refusals.
+// Helpers for agents in Java: a channel, retries, masks, and reasons of errors.
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
@@ -27,18 +27,18 @@ final class Wire {
   private static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
 
-  /** A channel to host:port. It connects at the first call, and again after it has lost its connection. */
+  /** Returns a channel to host:port. It connects at the first call and reconnects after a lost connection. */
   static ManagedChannel connect(String address) {
     return ManagedChannelBuilder.forTarget(address)
         .usePlaintext()
-        // A stream may be silent for as long as others think: pings tell whether the server is still there.
+        // A stream can be silent while other players choose. Pings detect a lost server.
         .keepAliveTime(30, TimeUnit.SECONDS)
-        // What a server sends at most; the library takes 4 MiB otherwise.
+        // The largest message of a server. The default of the library is 4 MiB.
         .maxInboundMessageSize(64 << 20)
         .build();
   }
 
-  /** Sends a seat's token with every call of a stub. */
+  /** Returns credentials that send a token with each call of a stub. */
   static CallCredentials bearer(String token) {
     return new CallCredentials() {
       @Override
@@ -53,29 +53,29 @@ final class Wire {
     };
   }
 
-  /** Why the server refused; empty for what does not come from Boardwire, such as a lost connection. */
-  static String reason(com.google.rpc.Status refusal) {
+  /** Returns the reason of an error of Boardwire, or an empty string for other errors, such as a lost connection. */
+  static String reason(com.google.rpc.Status status) {
     try {
-      for (var detail : refusal.getDetailsList())
+      for (var detail : status.getDetailsList())
         if (detail.is(ErrorInfo.class)) return detail.unpack(ErrorInfo.class).getReason();
     } catch (InvalidProtocolBufferException malformed) {
-      // It comes from elsewhere.
+      // The error does not come from Boardwire.
     }
     return "";
   }
 
   static String reason(Throwable failure) {
-    var refusal = StatusProto.fromThrowable(failure);
-    return refusal == null ? "" : reason(refusal);
+    var status = StatusProto.fromThrowable(failure);
+    return status == null ? "" : reason(status);
   }
 
-  /** A refusal that came as an answer on a stream, as the exception that a single call would have thrown. */
-  static StatusRuntimeException refusal(com.google.rpc.Status refusal) {
-    return StatusProto.toStatusRuntimeException(refusal);
+  /** Converts an error on a stream to the exception of a failed call. */
+  static StatusRuntimeException streamError(com.google.rpc.Status status) {
+    return StatusProto.toStatusRuntimeException(status);
   }
 
-  /** Bears failures in a row: waits longer after each, and gives up in the end. */
-  static final class Patience {
+  /** Counts failures in a row. The pause grows with each failure, and more than 10 failures are an error. */
+  static final class Backoff {
     private int failures;
     private long last = System.nanoTime();
 
@@ -83,61 +83,63 @@ final class Wire {
       failures = 0;
     }
 
-    /** Returns when it is time to try again; throws a refusal, which would come again. */
+    /** Returns when it is time to retry. Throws the failure if a retry cannot help. */
     void await(StatusRuntimeException failure) throws InterruptedException {
       var code = failure.getStatus().getCode();
-      // The server tells of a deadline too, if it notices first.
-      var passes = code == Status.Code.UNAVAILABLE || code == Status.Code.RESOURCE_EXHAUSTED
+      // With TIMED_OUT, the server noticed the deadline before the client did.
+      var isTransient = code == Status.Code.UNAVAILABLE || code == Status.Code.RESOURCE_EXHAUSTED
           || Set.of("", "TIMED_OUT").contains(reason(failure));
-      // Failures longer ago are not in a row with this one.
+      // After a minute without a failure, the count restarts.
       if (System.nanoTime() - last > TimeUnit.MINUTES.toNanos(1)) reset();
       last = System.nanoTime();
-      if (!passes || ++failures > 10) throw failure;
+      if (!isTransient || ++failures > 10) throw failure;
       Thread.sleep(Math.min(50 << failures, 5_000));
     }
   }
 
-  /** Calls until there is an answer, each time with a deadline: for methods that are safe to repeat. */
-  static <S extends AbstractBlockingStub<S>, A> A insist(S stub, Function<S, A> call) throws InterruptedException {
-    for (var patience = new Patience(); ; ) {
+  /** Retries a call until there is a response. Each attempt has a deadline. The method must be idempotent. */
+  static <S extends AbstractBlockingStub<S>, A> A callWithRetry(S stub, Function<S, A> call)
+      throws InterruptedException {
+    for (var backoff = new Backoff(); ; ) {
       try {
         return call.apply(stub.withDeadlineAfter(20, TimeUnit.SECONDS));
       } catch (StatusRuntimeException failure) {
-        patience.await(failure);
+        backoff.await(failure);
       }
     }
   }
 
-  /** A stream on which each request is answered before the next one is sent. */
-  static final class Conversation<Q, A> implements StreamObserver<A>, AutoCloseable {
-    private final BlockingQueue<Supplier<A>> answers = new LinkedBlockingQueue<>();
+  /** A stream that waits for each response before the next request. */
+  static final class RequestStream<Q, A> implements StreamObserver<A>, AutoCloseable {
+    private final BlockingQueue<Supplier<A>> responses = new LinkedBlockingQueue<>();
     private final StreamObserver<Q> requests;
 
-    Conversation(Function<StreamObserver<A>, StreamObserver<Q>> open) {
+    RequestStream(Function<StreamObserver<A>, StreamObserver<Q>> open) {
       requests = open.apply(this);
     }
 
-    /** The answer to a request; throws what has ended the stream. */
+    /** Sends a request and returns its response. Throws the error that ended the stream. */
     A ask(Q request) throws InterruptedException {
       requests.onNext(request);
-      return answers.take().get();
+      return responses.take().get();
     }
 
-    /** Ends the stream, which would stay open at the server otherwise. */
+    /** Cancels the stream. Otherwise it stays open in the server. */
     @Override
     public void close() {
       requests.onError(Status.CANCELLED.asRuntimeException());
     }
 
     @Override
-    public void onNext(A answer) {
-      answers.add(() -> answer);
+    public void onNext(A response) {
+      responses.add(() -> response);
     }
 
     @Override
     public void onError(Throwable failure) {
-      answers.add(() -> {
-        throw failure instanceof StatusRuntimeException status ? status : Status.fromThrowable(failure).asRuntimeException();
+      responses.add(() -> {
+        if (failure instanceof StatusRuntimeException status) throw status;
+        throw Status.fromThrowable(failure).asRuntimeException();
       });
     }
 
@@ -147,7 +149,7 @@ final class Wire {
     }
   }
 
-  /** The members of a set of bits: action i is bit i % 8 of byte i / 8. */
+  /** Returns the members of a bit set: action i is bit i % 8 of byte i / 8. */
   static List<Integer> members(ByteString mask) {
     return IntStream.range(0, 8 * mask.size()).filter(i -> (mask.byteAt(i / 8) >> i % 8 & 1) == 1).boxed()
         .collect(Collectors.toList());
