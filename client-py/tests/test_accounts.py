@@ -106,7 +106,7 @@ def test_a_token_needs_a_local_or_encrypted_connection() -> None:
         assert checked("word", target, insecure=False) == "word"
     for target in ["192.0.2.1:1", "[2001:db8::1]:1", "0.0.0.0:1", "example.org:1", "localhost.example.org:1"]:
         with pytest.raises(
-            ValueError, match=r"others can read the token on the way to .*: connect with tls=True"
+            ValueError, match=r"the token can be eavesdropped on, on its way to .*: connect with tls=True"
         ) as caught:
             boardwire.connect(target, token="secret-word")
         assert "secret-word" not in str(caught.value)

@@ -315,7 +315,7 @@ def test_a_private_server_that_does_not_start_says_why(monkeypatch: pytest.Monke
     async def start() -> None:
         with pytest.raises(boardwire.errors.StartError, match="--no-such-flag"):
             await aio.connect(server_args=["--no-such-flag"])
-        with pytest.raises(ValueError, match="an address is"):
+        with pytest.raises(ValueError, match="an address must be"):
             await aio.connect("localhost")
         monkeypatch.setenv("BOARDWIRE_BINARY", "/nowhere")
         with pytest.raises(boardwire.errors.StartError, match="/nowhere"):

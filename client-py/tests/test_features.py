@@ -265,7 +265,7 @@ def test_invalid_views_are_refused(spec: GameSpec, view: NDArray[np.uint8]) -> N
     for name, value in (("lines", 5), ("hand", 9), ("purchases", 5), ("first", 3), ("goals", 255)):
         wrong, at = np.stack([view, view]), spec.fields[name].offset
         wrong[1, at] = value
-        with pytest.raises(ValueError, match=f"no view of this table has {value} at byte {at}$"):
+        with pytest.raises(ValueError, match=f"`view` is not a view of this table: byte {at} is {value}$"):
             spec.features(wrong)
     size = len(view)
     with pytest.raises(ValueError, match=f"a view has {size} bytes, not {size - 1}"):

@@ -13,7 +13,7 @@ from proxies import Proxy, proxy_of
 from tables import lowest
 
 import boardwire
-from boardwire._batch import carrier
+from boardwire._batch import open_transport
 from boardwire.errors import CallTimeout, ConnectionLost, IllegalAction, StaleRequest
 
 N = 6
@@ -152,7 +152,7 @@ def test_a_batch_notices_steps_of_a_second_client(client: boardwire.Client) -> N
     with open_batch(client) as batch:
         step = batch.reset()
         connection, about = client._connection, stream_of(batch).about
-        second = carrier(connection, batch.token, about, batch.spec, keep=False, timeout=30)
+        second = open_transport(connection, batch.token, about, batch.spec, keep=False, timeout=30)
         other = boardwire.Batch(second, connection, batch.token)
         other.step(lowest(step.mask))
         with pytest.raises(StaleRequest) as caught:

@@ -88,7 +88,10 @@ def test_the_client_rejects_unknown_settings_and_seats(client: boardwire.Client)
     with pytest.raises(ValueError, match="reject"):
         client.create_match("faraway", players=["random"], illegal_actions="shrug")  # type: ignore[arg-type]
     match = client.create_match("faraway", players=["random", "agent"])
-    with match, pytest.raises(ValueError, match="agents have the seats 1"):
+    with (
+        match,
+        pytest.raises(ValueError, match=rf"`seat` must be an agent's seat of {match.id} \(1\); got 0"),
+    ):
         match.join(0)
 
 

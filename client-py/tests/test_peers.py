@@ -47,8 +47,13 @@ class Peer(threading.Thread):
         self._listener.close()
 
 
-def http2(answer: Callable[[h2.connection.H2Connection, int], None]) -> Callable[[socket.socket], None]:
-    """Returns a function that handles a connection and answers its HTTP/2 requests."""
+def http2(
+    answer: Callable[[h2.connection.H2Connection, int], None], names: list[set[str]] | None = None
+) -> Callable[[socket.socket], None]:
+    """Returns a function that handles a connection and answers its HTTP/2 requests.
+
+    It appends the names of each request's headers to `names`.
+    """
 
     def serve(sock: socket.socket) -> None:
         connection = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False))
@@ -57,6 +62,8 @@ def http2(answer: Callable[[h2.connection.H2Connection, int], None]) -> Callable
         while data := sock.recv(1 << 16):
             for event in connection.receive_data(data):
                 if isinstance(event, h2.events.RequestReceived):
+                    if names is not None:
+                        names.append({bytes(name).decode() for name, _ in event.headers})
                     answer(connection, event.stream_id)
             sock.sendall(connection.data_to_send())
 
@@ -81,6 +88,15 @@ def reset(code: h2.errors.ErrorCodes) -> Callable[[h2.connection.H2Connection, i
 def go_away(connection: h2.connection.H2Connection, stream: int) -> None:
     """Ends the connection with a GOAWAY frame."""
     connection.close_connection(h2.errors.ErrorCodes.NO_ERROR, last_stream_id=0)
+
+
+@pytest.mark.parametrize(("timeout", "is_sent"), [(5.0, True), (None, False)])
+def test_a_call_without_a_timeout_sends_none(timeout: float | None, is_sent: bool) -> None:
+    names: list[set[str]] = []
+    with boardwire.connect(Peer(http2(status("400"), names)).address, timeout=timeout) as client:
+        with pytest.raises(errors.ServerFault):
+            client.server()
+    assert [("grpc-timeout" in each) for each in names] == [is_sent]
 
 
 @pytest.mark.parametrize("use_asyncio", [False, True])
@@ -191,10 +207,13 @@ def test_an_error_names_the_proxy_that_failed(monkeypatch: pytest.MonkeyPatch) -
     proxy = Peer(tunnel("", [], b"HTTP/1.1 502 Bad Gateway\r\n\r\n"))
     for proxy_address in (proxy.address, "127.0.0.1:9"):
         monkeypatch.setenv("http_proxy", f"http://ada:secret@{proxy_address}")
-        with pytest.raises(errors.ConnectionLost, match=f"by the proxy http://{proxy_address}") as caught:
+        with pytest.raises(
+            errors.ConnectionLost, match=f"the proxy http://{proxy_address}/ failed"
+        ) as caught:
             boardwire.connect("games.example:50051", timeout=20).games()
+        assert str(caught.value).count("tunnel error") == 1
         assert "secret" not in str(caught.value)
     proxy.close()
     monkeypatch.setenv("http_proxy", "socks5://127.0.0.1:9")
-    with pytest.raises(ValueError, match="only those at http:// can be used"):
+    with pytest.raises(ValueError, match="must be an http:// proxy"):
         boardwire.connect("games.example:50051").games()

@@ -112,11 +112,15 @@ def test_a_picture_contains_only_what_its_view_contains() -> None:
         for view, seat, message in (
             (obs.view[:-1], 0, "bytes"),
             (obs.view, None, "bytes"),
-            (obs.view, 2, "no seat 2"),
+            (obs.view, 2, "`seat` must be below 2; got 2"),
+            (obs.view, -1, "`seat` must be below 2; got -1"),
             (np.full_like(obs.view, 255), 0, "round"),
         ):
             with pytest.raises(ValueError, match=message):
                 spec.picture(view, seat=seat)
+        for height in (-1, 0, 32769, 1 << 40):
+            with pytest.raises(ValueError, match=f"`height` must be from 1 to 32768; got {height}"):
+                spec.pixels(obs.view, height=height)
 
 
 @pytest.mark.slow

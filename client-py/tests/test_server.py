@@ -79,7 +79,7 @@ def test_the_error_quotes_wrong_arguments() -> None:
 
 @pytest.mark.parametrize("target", ["localhost", ":50051", "http://host", ""])
 def test_an_invalid_address_is_rejected(target: str) -> None:
-    with pytest.raises(ValueError, match="an address is"):
+    with pytest.raises(ValueError, match="an address must be"):
         boardwire.connect(target)
 
 

@@ -102,7 +102,7 @@ def test_the_asyncio_client_supports_tls(
             return len(await client.games())
 
     assert asyncio.run(games(tls_server, TLS(ca=authorities.ca))) >= 3
-    with pytest.raises(errors.ConnectionLost, match="asks for a certificate"):
+    with pytest.raises(errors.ConnectionLost, match="requires a certificate"):
         asyncio.run(games(mutual_tls_server, TLS(ca=authorities.ca)))
 
 
@@ -185,14 +185,14 @@ def test_a_server_can_require_client_certificates(authorities: Authorities, mutu
         with boardwire.connect(mutual_tls_server, tls=tls) as client:
             assert client.games()
     error = connection_error(mutual_tls_server, TLS(authorities.ca))
-    assert "asks for a certificate: connect with boardwire.TLS(cert=" in error.message
+    assert "requires a certificate: connect with boardwire.TLS(cert=" in error.message
     assert error.code == "UNAVAILABLE"
 
 
 def test_a_rejected_client_certificate_is_an_error(authorities: Authorities, mutual_tls_server: str) -> None:
     cert, key = authorities.certify("unknown", authorities.servers)
     error = connection_error(mutual_tls_server, TLS(authorities.ca, cert, key))
-    assert "does not take this client's certificate" in error.message
+    assert "refuses this client's certificate" in error.message
     assert error.reason == "NOT_CONNECTED"
 
 
@@ -203,7 +203,7 @@ def test_an_error_says_when_only_one_side_speaks_tls(
         assert "the server speaks TLS: connect with tls=True" in connection_error(server, False).message
     # The server cannot parse the TLS handshake and closes the connection.
     error = connection_error(address, TLS(authorities.ca))
-    assert "perhaps it does not speak TLS" in error.message
+    assert "it may not speak TLS" in error.message
 
 
 def test_other_connection_errors_do_not_mention_tls(authorities: Authorities) -> None:

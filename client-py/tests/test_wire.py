@@ -218,7 +218,7 @@ def test_columns_of_wrong_lengths_are_an_error(client: boardwire.Client) -> None
     try:
         with (
             boardwire.connect(f"127.0.0.1:{port}") as connected,
-            pytest.raises(errors.ServerFault, match="its columns have other lengths"),
+            pytest.raises(errors.ServerFault, match="a column of the batch has the wrong length"),
         ):
             connected.open_batch("faraway", environments=1).reset()
     finally:
@@ -228,27 +228,27 @@ def test_columns_of_wrong_lengths_are_an_error(client: boardwire.Client) -> None
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("nowhere", "no port"),
-        ("", "no port"),
-        (":50051", "the host is no name"),
-        ("a b:1", "the host is no name"),
+        ("nowhere", "the port is missing"),
+        ("", "the port is missing"),
+        (":50051", "the host is not a valid name"),
+        ("a b:1", "the host is not a valid name"),
         ("localhost:", "from 1 to 65535"),
         ("localhost:0", "from 1 to 65535"),
         ("localhost:65536", "from 1 to 65535"),
         ("localhost:+1", "from 1 to 65535"),
         ("localhost:http", "from 1 to 65535"),
-        ("http://localhost:1", "leave http:// out"),
-        ("grpc://localhost:1", "leave grpc:// out"),
-        ("ada@localhost:1", "no user and no path"),
-        ("localhost/games:1", "no user and no path"),
-        ("::1:50051", "stands in brackets"),
-        ("[localhost]:1", "in brackets stands"),
-        ("dns:localhost:1", "stands in brackets"),
+        ("http://localhost:1", "omit http://"),
+        ("grpc://localhost:1", "omit grpc://"),
+        ("ada@localhost:1", "must not contain a user or a path"),
+        ("localhost/games:1", "must not contain a user or a path"),
+        ("::1:50051", "must be in brackets"),
+        ("[localhost]:1", "only an IPv6 address may"),
+        ("dns:localhost:1", "must be in brackets"),
         ("unix:", "the path is empty"),
     ],
 )
 def test_an_invalid_address_is_rejected_at_once(text: str, reason: str) -> None:
-    with pytest.raises(ValueError, match=f"an address is 'host:port' or 'unix:/path', not .*{reason}"):
+    with pytest.raises(ValueError, match=f"an address must be 'host:port' or 'unix:/path'; got .*{reason}"):
         boardwire.connect(text)
 
 

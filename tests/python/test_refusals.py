@@ -49,7 +49,7 @@ def _(client: boardwire.Client) -> None:
 def _(client: boardwire.Client) -> None:
     batch, _ = opened_batch(client)
     other, step = opened_batch(client)
-    other.id = other._carrier.about["id"] = batch.id
+    other.id = other._transport.about["id"] = batch.id
     other.step(step.mask.argmax(axis=1))
 
 

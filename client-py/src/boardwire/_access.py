@@ -96,7 +96,7 @@ def checked(token: str | None, address: str, *, insecure: bool) -> str | None:
     token = token.strip()
     if not (token.isascii() and token.isprintable() and token):
         raise ValueError("a token must be one word of printable ASCII")
-    if not insecure and not _core.is_here(address):
+    if not insecure and not _core.is_local(address):
         raise ValueError(
             f"the token can be eavesdropped on, on its way to {address}: connect with tls=True or "
             "insecure=True"
