@@ -32,10 +32,11 @@ from numpy.typing import NDArray
 
 import boardwire
 
+from ._dm_env_rpc_settings import OPTION, Settings, invalid, unpacked
 from ._fields import ViewField
 from ._shared import add_connection_options, connect_with_options
 from ._types import AGENT, BatchStep, IllegalActions, Reward
-from .errors import BoardwireError, Gone, InvalidRequest, NotFound, NotPossibleNow, ServerFault, ServerFull
+from .errors import BoardwireError, Gone, NotFound, NotPossibleNow, ServerFault, ServerFull
 
 _LOG = logging.getLogger(__name__)
 
@@ -54,72 +55,6 @@ WORLDS = 8
 _REQUESTS = ("create_world", "join_world", "step", "reset", "reset_world", "leave_world", "destroy_world")
 
 
-def _refused(field: str, value: object, expected: str) -> InvalidRequest:
-    return InvalidRequest(f"{field} is {value}, not {expected}")
-
-
-class _Settings:
-    """The settings of a request. Errors name the setting that is invalid."""
-
-    def __init__(self, given: Mapping[str, pb.Tensor], known: Sequence[str] = (), more: str = "") -> None:
-        for name in given:
-            if name not in known and not (more and name.startswith(more)):
-                others = f", {more}NAME for options of the game" if more else ""
-                raise _refused("settings", name, f"of {', '.join(known)}{others}" if known else "empty")
-        self._given = given
-
-    def read(
-        self, name: str, otherwise: Any, expected: str, is_valid: Callable[[Any], bool], longest: int = 0
-    ) -> Any:
-        """Returns a setting, or `otherwise` if the setting is missing."""
-        if name not in self._given:
-            return otherwise
-        value = _unpacked(f"settings.{name}", self._given[name], longest)
-        if not is_valid(value):
-            raise _refused(f"settings.{name}", value, expected)
-        return value.item() if isinstance(value, np.generic) else value
-
-    def text(self, name: str, otherwise: str | None, choices: Sequence[str]) -> Any:
-        """Returns a setting that must be one of `choices`; it is required if `otherwise` is None."""
-        expected = f"one of {', '.join(choices)}"
-        if otherwise is None and name not in self._given:
-            raise _refused(f"settings.{name}", "nothing", expected)
-        return self.read(name, otherwise, expected, lambda value: isinstance(value, str) and value in choices)
-
-    def whole(self, name: str, otherwise: int | None, least: int, most: int) -> Any:
-        def is_valid(value: Any) -> bool:
-            return isinstance(value, np.integer) and least <= int(value) <= most
-
-        return self.read(name, otherwise, f"a whole number from {least} to {most}", is_valid)
-
-    def seed(self) -> Any:
-        return self.whole("seed", None, 0, 2**64 - 1)
-
-    def options(self, prefix: str) -> dict[str, str]:
-        def is_valid(value: Any) -> bool:
-            return isinstance(value, np.bool_ | np.integer | str)
-
-        found = {}
-        for name in self._given:
-            if name.startswith(prefix):
-                value = self.read(name, None, "a string, a whole number or a bool", is_valid)
-                text = str(value).lower() if isinstance(value, bool) else str(value)
-                found[name.removeprefix(prefix)] = text
-        return found
-
-
-def _unpacked(field: str, tensor: pb.Tensor, longest: int = 0) -> Any:
-    """Unpacks a tensor to a numpy scalar, or to a 1-D array of at most `longest` elements."""
-    # `unpack_tensor` would repeat a single element to fill a large shape.
-    shape = tuple(tensor.shape)
-    if shape and not (len(shape) == 1 and 0 < shape[0] <= longest):
-        raise _refused(field, f"a tensor of shape {list(shape)}", "a single value")
-    try:
-        return tensor_utils.unpack_tensor(tensor)
-    except (TypeError, ValueError) as error:
-        raise InvalidRequest(f"{field} is not a tensor: {error}") from error
-
-
 class _World:
     """One environment, and the state of the agent that has joined it."""
 
@@ -127,7 +62,7 @@ class _World:
         """Adds the world to `worlds`, which has the worlds that still exist by name."""
         self.name = f"{batch.id}-{secrets.token_urlsafe(16)}"
         #: The last step of the running sequence; None if no sequence runs.
-        self.shown: BatchStep | None = None
+        self.last_step: BatchStep | None = None
         #: Whether another stream has ended the running sequence.
         self.interrupted = False
         #: Held by the stream that has joined the world.
@@ -135,19 +70,17 @@ class _World:
         #: The specs, and by UID the function that takes an observation from a step.
         self.specs = pb.ActionObservationSpecs()
         self.observations: dict[int, Callable[[BatchStep], Any]] = {}
-        self._batch, self._worlds = batch, worlds
+        self._worlds, self._batch = worlds, batch
         #: The seed of the next sequence, if a request gave one.
         self._seed: int | None = None
-        #: Held while a thread uses `interrupted` and the seed.
+        #: Several streams can use a world, but a batch allows one thread at a time.
         self._lock = threading.Lock()
-        #: Held while a thread uses the batch, because only one thread at a time may use it.
-        self._used = threading.Lock()
         self._last_action = len(batch.spec.actions) - 1
         _bound(self.specs.actions[ACTION], "action", pb.INT32, (), self._last_action)
 
-        def observe(uid: int, read: Callable[[BatchStep], Any], *about: Any) -> None:
+        def observe(uid: int, read: Callable[[BatchStep], Any], *spec: Any) -> None:
             self.observations[uid] = read
-            _bound(self.specs.observations[uid], *about)
+            _bound(self.specs.observations[uid], *spec)
 
         observe(MASK, lambda step: step.mask[0], "action_mask", pb.INT8, (self._last_action + 1,), 1)
         observe(REWARD, lambda step: np.float32(step.reward[0, seat]), "reward", pb.FLOAT, (), None)
@@ -159,52 +92,51 @@ class _World:
             observe(uid, partial(_decoded, field, dtype), f"view.{field.name}", kind, field.shape, field.max)
         worlds[self.name] = self
 
-    def act(self, given: Mapping[int, pb.Tensor]) -> BatchStep:
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Lets the caller alone use the world, if it still exists."""
+        with self._lock:
+            if self.name not in self._worlds:
+                raise _absent(self.name)
+            try:
+                yield
+            except Gone:
+                # The server has closed the batch, because it was idle for too long.
+                del self._worlds[self.name]
+                raise
+
+    def act(self, actions: Mapping[int, pb.Tensor]) -> BatchStep:
         """Plays the action of a step request, which must hold exactly one."""
         expected = f"UID {ACTION} (`action`) alone, an int32 of shape [] from 0 to {self._last_action}"
-        if list(given) != [ACTION]:
-            raise _refused("actions", [f"UID {uid}" for uid in given] or "nothing", expected)
-        value = _unpacked("actions", given[ACTION])
+        if list(actions) != [ACTION]:
+            raise invalid("actions", [f"UID {uid}" for uid in actions] or "nothing", expected)
+        value = unpacked("actions", actions[ACTION])
         if not isinstance(value, np.int32) or not 0 <= value <= self._last_action:
-            raise _refused("actions", f"UID {ACTION}: {value}", expected)
-        return self._use(lambda: self._batch.step([int(value)]))
+            raise invalid("actions", f"UID {ACTION}: {value}", expected)
+        with self._locked():
+            return self._batch.step([int(value)])
 
     def begin(self) -> BatchStep:
-        with self._lock:
-            self.interrupted, seed, self._seed = False, self._seed, None
-        try:
-            return self._use(lambda: self._batch.reset(seed=seed))
-        except BoardwireError:
-            with self._lock:
-                # Another request may have set a newer seed meanwhile.
-                self._seed = seed if self._seed is None else self._seed
-            raise
+        """Starts a sequence. If that fails, the seed stays for the next attempt."""
+        with self._locked():
+            step = self._batch.reset(seed=self._seed)
+            self._seed, self.interrupted = None, False
+            return step
 
     def end(self, seed: int | None, *, interrupts: bool) -> None:
         """Ends the running sequence, and stores the seed of the next one; None keeps the stored seed.
 
         If another stream ends the sequence, it `interrupts`, and the next step tells the agent so.
         """
-        with self._lock:
+        with self._locked():
             self._seed = self._seed if seed is None else seed
             if interrupts:
                 self.interrupted = True
             else:
-                self.shown = None
-
-    def _use(self, call: Callable[[], BatchStep]) -> BatchStep:
-        with self._used:
-            if self.name not in self._worlds:
-                raise _absent(self.name)
-            try:
-                return call()
-            except Gone:
-                # The server has closed the batch, because it was idle for too long.
-                self._worlds.pop(self.name, None)
-                raise
+                self.last_step = None
 
     def close(self) -> None:
-        with self._used:
+        with self._lock:
             self._worlds.pop(self.name, None)
             self._batch.close()
 
@@ -222,14 +154,16 @@ def _decoded(field: ViewField, dtype: type[np.generic], step: BatchStep) -> NDAr
 
 
 def _absent(name: str) -> NotFound:
-    return NotFound(f"there is no world {name!r}: it was destroyed, or its stream has ended")
+    return NotFound(
+        f"there is no world {name!r}: it was destroyed, its creator's stream ended, or it was idle too long"
+    )
 
 
 class Gateway(dm_env_rpc_pb2_grpc.EnvironmentServicer):  # type: ignore[misc]
     """A dm_env_rpc service whose worlds are batches of a Boardwire server; every stream is one agent."""
 
     def __init__(self, client: boardwire.Client) -> None:
-        """Uses the server of `client` for all worlds; several threads call `client`."""
+        """Uses the server of `client` for all worlds."""
         self._client = client
         self._worlds: dict[str, _World] = {}
 
@@ -266,7 +200,7 @@ class _Agent:
     def answer(self, request: pb.EnvironmentRequest) -> pb.EnvironmentResponse:
         kind = request.WhichOneof("payload")
         if kind not in _REQUESTS:
-            raise _refused("payload", kind or "nothing", f"one of {', '.join(_REQUESTS)}")
+            raise invalid("payload", kind or "nothing", f"one of {', '.join(_REQUESTS)}")
         return pb.EnvironmentResponse(**{kind: getattr(self, f"_{kind}")(getattr(request, kind))})
 
     def end(self) -> None:
@@ -292,46 +226,28 @@ class _Agent:
         self._created = [world for world in self._created if world.name in self._worlds]
         if len(self._created) == WORLDS:
             raise ServerFull(f"a stream can have at most {WORLDS} worlds: destroy one first")
-        names = ["game", "seats", "seat", "bots", "seed", "reward", "illegal_actions", "skip_forced"]
-        settings = _Settings(request.settings, names, "options.")
+        names = ["game", "seats", "seat", "bots", "seed", "reward", "illegal_actions", "skip_forced", OPTION]
+        settings = Settings(request.settings, names)
         game = settings.text("game", None, [game.id for game in self._client.games()])
-        seats = settings.whole("seats", None, 1, 2**32 - 1)
-        options = settings.options("options.")
+        seats, options = settings.whole("seats", None, 1, 2**32 - 1), settings.options()
         count = self._client.game(game, seats=seats, options=options).seats
-        seat = settings.whole("seat", 0, 0, count - 1)
-
-        def others(value: Any) -> list[Any]:
-            return [value] * (count - 1) if isinstance(value, str) else np.ravel(value).tolist()
-
-        bots = settings.read(
-            "bots",
-            "random",
-            f"the name of a bot, or {count - 1} of them, for the other seats in turn",
-            lambda value: (
-                len(others(value)) == count - 1
-                and all(isinstance(name, str) and name != AGENT for name in others(value))
-            ),
-            count - 1,
-        )
-        players = others(bots)
+        seat, bots = settings.whole("seat", 0, 0, count - 1), settings.bots(count - 1)
         batch = self._client.open_batch(
             game,
             environments=1,
-            line_ups=[[*players[:seat], AGENT, *players[seat:]]],
+            line_ups=[[*bots[:seat], AGENT, *bots[seat:]]],
             options=options,
             seed=settings.seed(),
             reward=settings.text("reward", "rank", get_args(Reward)),
             illegal_actions=settings.text("illegal_actions", "seeded_legal", get_args(IllegalActions)),
-            skip_forced=settings.read(
-                "skip_forced", False, "a bool", lambda value: isinstance(value, np.bool_)
-            ),
+            skip_forced=settings.read("skip_forced", False, "a bool", bool),
         )
         world = _World(batch, seat, self._worlds)
         self._created.append(world)
         return pb.CreateWorldResponse(world_name=world.name)
 
     def _join_world(self, request: pb.JoinWorldRequest) -> pb.JoinWorldResponse:
-        _Settings(request.settings)
+        Settings(request.settings)
         if self._joined is not None:
             raise NotPossibleNow("this stream is in a world: `leave_world` comes before `join_world`")
         world = self._find(request.world_name)
@@ -345,40 +261,40 @@ class _Agent:
         for uid in request.requested_observations:
             if uid not in world.observations:
                 last = max(world.observations)
-                expected = f"of the UIDs {MASK} to {SUBSTITUTED} and {FIRST_FIELD} to {last}"
-                raise _refused("requested_observations", uid, expected)
-        shown, state = world.shown, pb.RUNNING
-        if shown is None:
-            shown = world.begin()
+                expected = f"among the UIDs {MASK} to {SUBSTITUTED} and {FIRST_FIELD} to {last}"
+                raise invalid("requested_observations", uid, expected)
+        step, state = world.last_step, pb.RUNNING
+        if step is None:
+            step = world.begin()
         elif world.interrupted:
             state = pb.INTERRUPTED
         else:
-            shown = world.act(request.actions)
-        if shown.terminated[0]:
+            step = world.act(request.actions)
+        if step.terminated[0]:
             state = pb.TERMINATED
-        elif shown.truncated[0]:
+        elif step.truncated[0]:
             state = pb.INTERRUPTED
-        world.shown = shown if state == pb.RUNNING else None
+        world.last_step = step if state == pb.RUNNING else None
         observations = {
-            uid: tensor_utils.pack_tensor(world.observations[uid](shown))
+            uid: tensor_utils.pack_tensor(world.observations[uid](step))
             for uid in request.requested_observations
         }
         return pb.StepResponse(state=state, observations=observations)
 
     def _reset(self, request: pb.ResetRequest) -> pb.ResetResponse:
         world = self._joined_world("reset")
-        world.end(_Settings(request.settings, ["seed"]).seed(), interrupts=False)
+        world.end(Settings(request.settings, ["seed"]).seed(), interrupts=False)
         return pb.ResetResponse(specs=world.specs)
 
     def _reset_world(self, request: pb.ResetWorldRequest) -> pb.ResetWorldResponse:
-        seed = _Settings(request.settings, ["seed"]).seed()
+        seed = Settings(request.settings, ["seed"]).seed()
         world = self._find(request.world_name)
         world.end(seed, interrupts=world is not self._joined)
         return pb.ResetWorldResponse()
 
     def _leave_world(self, _: object = None) -> pb.LeaveWorldResponse:
         if self._joined is not None:
-            self._joined.shown = None
+            self._joined.last_step = None
             self._joined.joined.release()
             self._joined = None
         return pb.LeaveWorldResponse()
@@ -406,8 +322,7 @@ def serve(client: boardwire.Client, listen: str, *, streams: int = STREAMS) -> t
     """Serves the games of a client's server at `listen`.
 
     Args:
-        client: The client of the server that plays the worlds. Each stream calls it from its own thread;
-            `serve` does not close it.
+        client: The client of the server that plays the worlds. Several threads call it; the caller closes it.
         listen: `HOST:PORT` or `unix:PATH`; port 0 selects a free port.
         streams: The maximum number of open streams; further ones fail with `RESOURCE_EXHAUSTED`.
 
@@ -431,7 +346,7 @@ def serve(client: boardwire.Client, listen: str, *, streams: int = STREAMS) -> t
     return server, port
 
 
-def _is_here(listen: str) -> bool:
+def _is_local(listen: str) -> bool:
     """Returns whether only this machine can connect to a server that listens at `listen`."""
     host = listen.rpartition(":")[0].strip("[]")
     try:
@@ -447,21 +362,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     add = parser.add_argument
     add("--listen", default="127.0.0.1:50052", help="HOST:PORT or unix:PATH [default: %(default)s]")
-    add("--server", help="the Boardwire server; a private one when left out")
+    add("--server", help="address of a running Boardwire server [default: starts a private server]")
     add_connection_options(parser)
-    add("--streams", type=int, default=STREAMS, help="agents at once [default: %(default)s]")
-    add("--open", action="store_true", help="listens where other machines can connect: nothing is encrypted")
-    given = parser.parse_args(arguments)
-    if not (given.open or _is_here(given.listen)):
-        parser.error(f"{given.listen} is not this machine alone, and nothing is encrypted: it takes --open")
+    add("--streams", type=int, default=STREAMS, help="maximum number of open streams [default: %(default)s]")
+    add("--open", action="store_true", help="allows other machines to connect, without encryption")
+    args = parser.parse_args(arguments)
+    if not (args.open or _is_local(args.listen)):
+        parser.error(f"other machines can connect to {args.listen} without encryption: --open allows it")
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
     try:
-        with connect_with_options(given.server, given) as client:
-            server, port = serve(client, given.listen, streams=given.streams)
-            is_path, host = given.listen.startswith("unix:"), given.listen.rpartition(":")[0]
-            print(f"listening on {given.listen if is_path else f'{host}:{port}'}", flush=True)
+        with connect_with_options(args.server, args) as client:
+            server, port = serve(client, args.listen, streams=args.streams)
+            is_path, host = args.listen.startswith("unix:"), args.listen.rpartition(":")[0]
+            print(f"listening on {args.listen if is_path else f'{host}:{port}'}", flush=True)
             ended.wait()
             server.stop(1).wait()
     except (BoardwireError, OSError, ValueError) as error:
