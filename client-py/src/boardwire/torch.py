@@ -31,7 +31,7 @@ from ._spec import GameSpec
 __all__ = ["Components", "Encoder", "Network", "export", "log_probabilities", "sample"]
 
 #: The logit of an illegal action.
-_NEVER = -1e9
+_ILLEGAL_LOGIT = -1e9
 
 
 class Components(nn.Module):
@@ -45,16 +45,16 @@ class Components(nn.Module):
         """Initializes the learned vectors to 0, so that only the printed data counts at first."""
         super().__init__()
         printed = _printed(spec)
-        there = np.ones((len(printed), 1), np.float32)
-        there[list(spec.row_offsets.values())] = 0
+        is_component = np.ones((len(printed), 1), np.float32)
+        is_component[list(spec.row_offsets.values())] = 0
         self.register_buffer("printed", torch.from_numpy(printed), persistent=False)
-        self.register_buffer("there", torch.from_numpy(there), persistent=False)
+        self.register_buffer("is_component", torch.from_numpy(is_component), persistent=False)
         self.shared = nn.Linear(printed.shape[1], width, bias=False)
         self.own = nn.Parameter(torch.zeros(len(printed), width))
 
     def forward(self) -> Tensor:
         """Returns the weights, `float32[rows, width]`."""
-        return (self.shared(self.printed) + self.own) * self.there
+        return (self.shared(self.printed) + self.own) * self.is_component
 
 
 class Encoder(nn.Module):
@@ -216,12 +216,12 @@ class Network(nn.Module):
         """
         components = self.components()
         encoded = self.encoder(view, components)
-        seen = self.body(encoded)
-        query = self.query(seen) + self.direct(encoded)
+        hidden = self.body(encoded)
+        query = self.query(hidden) + self.direct(encoded)
         # An action that names no component uses row 0 of the first table, whose weights are 0.
         named = components[self.row].unsqueeze(1) @ self.keys[self.verb]
         logits = query @ (named.squeeze(1) + self.own).T + self.bias
-        return logits, self.value(seen).squeeze(1)
+        return logits, self.value(hidden).squeeze(1)
 
 
 def log_probabilities(logits: Tensor, mask: Tensor) -> Tensor:
@@ -231,24 +231,24 @@ def log_probabilities(logits: Tensor, mask: Tensor) -> Tensor:
         logits: `float32[n, actions]`.
         mask: `[n, actions]`, nonzero for legal actions.
     """
-    return logits.masked_fill(mask == 0, _NEVER).log_softmax(1)
+    return logits.masked_fill(mask == 0, _ILLEGAL_LOGIT).log_softmax(1)
 
 
 @torch.no_grad()
-def sample(network: nn.Module, asked: Decisions, *, best: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+def sample(network: nn.Module, decisions: Decisions, *, best: bool = False) -> tuple[Tensor, Tensor, Tensor]:
     """Chooses legal actions, as a `Learner` does.
 
     Args:
         network: A module on the CPU that returns logits and values, as `Network` does.
-        asked: The decisions.
+        decisions: The decisions.
         best: Whether to take the likeliest action instead of sampling one.
 
     Returns:
         The actions `int64[n]`, their log probabilities `float32[n]`, and the values `float32[n]`.
     """
     # Copies, because the arrays of a step are read-only and a tensor that shares their memory cannot be.
-    logits, value = network(torch.tensor(asked.view))
-    chances = log_probabilities(logits, torch.tensor(asked.mask))
+    logits, value = network(torch.tensor(decisions.view))
+    chances = log_probabilities(logits, torch.tensor(decisions.mask))
     action = chances.argmax(1) if best else chances.exp().multinomial(1).squeeze(1)
     return action, chances.gather(1, action[:, None]).squeeze(1), value
 
