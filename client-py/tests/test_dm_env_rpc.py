@@ -262,7 +262,7 @@ def test_a_refusal_leaves_the_stream_usable(connection: Any) -> None:
     ]:
         with pytest.raises(error.DmEnvRpcError, match=message):
             connection.send(pb.StepRequest(actions=actions))
-    with pytest.raises(error.DmEnvRpcError, match="requested_observations must be among .*; got 9"):
+    with pytest.raises(error.DmEnvRpcError, match=r"requested_observations must be among .*; got 9"):
         connection.send(pb.StepRequest(requested_observations=[9]))
     assert next_step(connection, step).state == pb.RUNNING
 

@@ -109,7 +109,7 @@ def test_what_an_agent_gave_up_is_left_out_and_what_is_no_replay_refused(
     with client.create_match("faraway", players=["agent", "random"]) as match:
         match.join(0).resign()
         match.replay().save(given_up)
-    with pytest.warns(UserWarning, match="1 matches were given up"):
+    with pytest.warns(UserWarning, match="omits 1 forfeited matches"):
         recording = boardwire.record_arena(tmp_path / "steps", replays, client=client)
     assert sorted(set(recording.read().episode.tolist())) == [1, 2, 3]
     given_up.unlink()
@@ -219,14 +219,15 @@ def test_files_say_what_they_hold(client: boardwire.Client, tmp_path: Path) -> N
 
 def test_what_is_not_one_recording_is_refused(client: boardwire.Client, tmp_path: Path) -> None:
     recording = recorded(client, tmp_path / "one")
-    for other, said in (({"seed": 5}, "seed differ"), ({"line_ups": [["random"] * 3]}, "seats")):
+    for other, said in (({"seed": 5}, "different seed:"), ({"line_ups": [["random"] * 3]}, "seats")):
         with pytest.raises(ValueError, match=said):
             recorded(client, tmp_path / "one", **other)
     with pytest.raises(ValueError, match="at least 1"):
         recorded(client, tmp_path / "one", episodes=0)
-    for wrong in (256, -256, 0.9):
-        policies = {"first": lambda asked, wrong=wrong: asked.mask.argmax(axis=1) + wrong}
-        with pytest.raises((ValueError, boardwire.errors.IllegalAction)):
+    illegal = boardwire.errors.IllegalAction
+    for wrong, kind in ((256, illegal), (-256, illegal), (0.9, ValueError)):
+        policies = {"first": lambda decisions, wrong=wrong: decisions.mask.argmax(axis=1) + wrong}
+        with pytest.raises(kind):
             recorded(client, tmp_path / "wrong", policies=policies)
     assert not list((tmp_path / "wrong").iterdir())
     equal(recorded(client, tmp_path / "numpy", seed=np.int64(4)).read(), recording.read())
@@ -241,11 +242,17 @@ def test_what_is_not_one_recording_is_refused(client: boardwire.Client, tmp_path
     )
     with pytest.raises(ValueError, match="is not part of a recording"):
         boardwire.Recording(tmp_path)
-    held = pq.read_table(recording.files[0])
-    nothing: list[str] = []
-    for kept in (nothing, held.column_names[1:]):
-        pq.write_table(held.select(kept), tmp_path / "episodes-0.parquet")
-        with pytest.raises(ValueError, match="the columns of"):
+    table = pq.read_table(recording.files[0])
+    action = table["action"].cast("int64")
+    for changed, message in (
+        (table.select([]), "episode must be int64; got none, seat must be uint8; got none"),
+        (table.select(table.column_names[1:]), "recording: episode must be int64; got none$"),
+        (table.append_column("more", action), "recording: more must be absent; got int64$"),
+        (table.set_column(7, "action", action), "recording: action must be uint8; got int64$"),
+        (table.set_column(5, "observation", table["mask"]), r"observation must be fixed_size_binary\["),
+    ):
+        pq.write_table(changed, tmp_path / "episodes-0.parquet")
+        with pytest.raises(ValueError, match=message):
             boardwire.Recording(tmp_path)
 
 

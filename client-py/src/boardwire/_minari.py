@@ -29,24 +29,19 @@ def datasets(
     client: Client | None,
     about: Mapping[str, Any],
 ) -> tuple[minari.MinariDataset, ...]:
-    """Creates a dataset for each seat; see `Recording.to_minari`.
-
-    The seed of an episode repeats its deal in a match or batch, but not in the `reset` of the recovered
-    environment. That `reset` draws the seeds of its episodes from its argument.
-    """
+    """Creates a dataset for each seat; see `Recording.to_minari`."""
     facts = recording.facts
-    served = shared_client(None) if client is None else client
-    spec = recording.spec(served)
+    spec = recording.spec(client or shared_client(None))
     (game_id,) = register([spec])
     encoder = ObservationEncoder(spec, observation, "observation")
-    made = []
+    created = []
     with ExitStack() as unfinished:
         for seat in range(facts.seats):
-            here = {players[seat] for players in facts.line_ups}
-            if player is not None and player not in here:
+            seat_players = {players[seat] for players in facts.line_ups}
+            if player is not None and player not in seat_players:
                 continue
-            told = {
-                "algorithm_name": player or ", ".join(sorted(here)),
+            metadata = {
+                "algorithm_name": player or ", ".join(sorted(seat_players)),
                 "description": f"Seat {seat} of {facts.seats} in {spec.name}, rules version "
                 f"{facts.rules_version}, rewarded for {facts.reward}.",
                 **about,
@@ -58,7 +53,7 @@ def datasets(
             with warnings.catch_warnings():
                 # Minari warns about missing metadata that only the caller knows: author, link to the code.
                 warnings.simplefilter("ignore", UserWarning)
-                made.append(
+                created.append(
                     minari.create_dataset_from_buffers(
                         f"{name}-seat{seat}-v0",
                         _buffers(recording, encoder, seat, player, progress),
@@ -66,11 +61,11 @@ def datasets(
                         observation_space=encoder.observation_space,
                         action_space=encoder.action_space,
                         jpeg_encoding=False,
-                        **told,
+                        **metadata,
                     )
                 )
         unfinished.pop_all()
-    return tuple(made)
+    return tuple(created)
 
 
 def _buffers(
@@ -102,21 +97,18 @@ def _environment(
     facts: RecordingFacts, game_id: str, seat: int, player: str | None, observation: ObservationKind
 ) -> EnvSpec | None:
     """Returns the spec of a seat's evaluation environment; None unless it always met the same bots."""
-    met = {
+    opponents, *others = {
         (*players[:seat], *players[seat + 1 :])
         for players in facts.line_ups
         if player in (None, players[seat])
     }
-    if len(met) != 1:
-        return None
-    (others,) = met
-    if set(others) & set(facts.policies):
+    if others or set(opponents) & set(facts.policies):
         return None
     spec = copy.deepcopy(gymnasium.spec(game_id))
     spec.kwargs.update(
         seats=facts.seats,
         agent_seat=seat,
-        opponents=list(others),
+        opponents=list(opponents),
         options=dict(facts.options),
         observation=observation,
         mask="observation",

@@ -92,11 +92,13 @@ def record(
     target.mkdir(parents=True, exist_ok=True)
     done = 0
     if any(target.glob(FILES)):
-        there = Recording(target)
-        before, now = asdict(there.facts), asdict(facts)
+        existing = Recording(target)
+        before, now = asdict(existing.facts), asdict(facts)
         if differing := [name for name in now if before[name] != now[name]]:
-            raise ValueError(f"{target} has a recording with other arguments: {', '.join(differing)} differ")
-        done = there.episodes
+            raise ValueError(
+                f"{target} has a recording with different {', '.join(differing)}: choose another folder"
+            )
+        done = existing.episodes
         if progress is not None:
             progress(min(done, episodes))
     seeds = np.random.PCG64(seed).random_raw(episodes)
@@ -139,10 +141,10 @@ def record_arena(
     arena = json.loads(Path(replays, "arena.json").read_text("utf-8"))
     line_ups = [[arena["bots"][player] for player in players] for players in arena["line_ups"]]
     played = [_ArenaMatch(file, len(line_ups)) for file in Path(replays).glob("deal-*-way-*.json")]
-    matches = {match.episode: match for match in played if not match.given_up}
+    matches = {match.episode: match for match in played if not match.forfeited}
     order = np.array(sorted(matches))
     if len(matches) < len(played):
-        warnings.warn(f"{len(played) - len(matches)} matches were given up: they are left out", stacklevel=2)
+        warnings.warn(f"omits {len(played) - len(matches)} forfeited matches", stacklevel=2)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     if any(target.glob(FILES)):
@@ -155,12 +157,12 @@ def record_arena(
             f"server has {spec.digest}"
         )
     names = {name for players in line_ups for name in players}
-    guests = [name for name in names if name.startswith(("policy:", "agent:"))]
-    facts = _facts(spec, line_ups, guests, arena["seed"], reward, "boardwire arena")
+    policies = [name for name in names if name.startswith(("policy:", "agent:"))]
+    facts = _facts(spec, line_ups, policies, arena["seed"], reward, "boardwire arena")
 
     def replayed(decisions: Decisions) -> list[int]:
-        asking = zip(decisions.environment.tolist(), decisions.seat.tolist(), strict=True)
-        return [matches[episode].next(seat) for episode, seat in asking]
+        rows = zip(decisions.environment.tolist(), decisions.seat.tolist(), strict=True)
+        return [matches[episode].next(seat) for episode, seat in rows]
 
     try:
         for at in range(0, len(order), _AT_ONCE):
@@ -195,7 +197,7 @@ class _ArenaMatch:
             outcome = frame["outcome"]
             if frame["played"]:
                 self._actions[frame["seat"]].append(frame["played"]["action"])
-        self.given_up = outcome is not None and any(outcome["forfeits"])
+        self.forfeited = outcome is not None and any(outcome["forfeits"])
 
     def next(self, seat: int) -> int:
         """Returns the next action of the seat."""
@@ -277,9 +279,9 @@ def _play(
         step = steps[0]
         while len(at := np.flatnonzero(step.seat != NOBODY)):
             seat, view, mask = step.seat[at], step.view[at], step.mask[at]
-            who, action = players[at, seat], np.zeros(len(at), np.int64)
-            for number in np.unique(who):
-                name, own = names[number], who == number
+            player, action = players[at, seat], np.zeros(len(at), np.int64)
+            for number in np.unique(player):
+                name, own = names[number], player == number
                 if name in policies:
                     decisions = Decisions(view[own], mask[own], seat[own], episodes[at[own]])
                     action[own] = whole_actions(
@@ -291,7 +293,9 @@ def _play(
                     action[own] = advice[at[own]]
             actions = np.zeros(len(seeds), np.int64)
             actions[at] = action
-            parts.append((at, seat, step.ply[at], view, mask, action.astype(np.uint8), at < 0))
+            parts.append(
+                (at, seat, step.ply[at], view, mask, action.astype(np.uint8), np.zeros(len(at), np.bool_))
+            )
             steps = [batch.step(actions, where=step.seat != NOBODY) for batch in batches]
             step = steps[0]
             reward += step.reward
@@ -300,9 +304,8 @@ def _play(
             assert step.final_view is not None, "the batch was opened with final views"
             ended, seat = step.ended.repeat(facts.seats), np.arange(facts.seats, dtype=np.uint8)
             seat, view = np.tile(seat, len(step.ended)), step.final_view.reshape(-1, spec.view_bytes)
-            parts.append(
-                (ended, seat, step.ply[ended], view, step.mask[ended], np.zeros_like(seat), ended >= 0)
-            )
+            no_action, is_last = np.zeros_like(seat), np.ones(len(seat), np.bool_)
+            parts.append((ended, seat, step.ply[ended], view, step.mask[ended], no_action, is_last))
     columns: Any = [np.concatenate(each) for each in zip(*parts, strict=True)]
     order = np.lexsort((columns[1], columns[0]))
     at, seat, ply, view, mask, action, is_last = (column[order] for column in columns)

@@ -28,7 +28,7 @@ FILES = "episodes-*.parquet"
 # The key of the facts in a file's metadata.
 _KEY = b"boardwire"
 # The columns that are null in the last step of a seat.
-_OF_DECISIONS = ("action", "reward", "discount")
+_NULLABLE = ("action", "reward", "discount")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,8 +174,8 @@ class Recording:
         spec = client.game(facts.game, seats=facts.seats, options=facts.options)
         if spec.digest != facts.spec_digest:
             raise ValueError(
-                f"recorded was {facts.game} by rules version {facts.rules_version}, digest "
-                f"{facts.spec_digest[:12]}; the server has {spec.rules_version}, {spec.digest[:12]}"
+                f"the server must have rules version {facts.rules_version} of {facts.game}, digest "
+                f"{facts.spec_digest[:12]}, as recorded; it has {spec.rules_version}, {spec.digest[:12]}"
             )
         return spec
 
@@ -191,23 +191,23 @@ class Recording:
 
     def parts(self, *, seat: int | None = None, player: str | None = None) -> Iterator[Steps]:
         """Yields the steps of one file at a time, for recordings that are too large to read at once."""
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        wanted = [(name, "==", one) for name, one in (("seat", seat), ("player", player)) if one is not None]
+        wanted = {"seat": seat, "player": player}
+        filters = [(name, "==", value) for name, value in wanted.items() if value is not None]
         for file in self.files:
-            table = pq.read_table(file, filters=wanted or None)
+            table = pq.read_table(file, filters=filters or None)
             columns: dict[str, Any] = {}
             for name in _COLUMNS:
                 array = table[name].combine_chunks()
-                if pa.types.is_fixed_size_binary(array.type):
+                if name in ("observation", "mask"):
                     width, first = array.type.byte_width, array.offset
                     data = np.frombuffer(array.buffers()[1], np.uint8)
                     columns[name] = data[first * width : (first + len(array)) * width].reshape(-1, width)
-                elif pa.types.is_string(array.type):
+                elif name == "player":
                     columns[name] = np.array(array.to_pylist(), np.str_)
                 else:
-                    filled = array.fill_null(0) if name in _OF_DECISIONS else array
+                    filled = array.fill_null(0) if name in _NULLABLE else array
                     columns[name] = filled.to_numpy(zero_copy_only=False)
             columns["mask"] = unpacked_mask(columns["mask"], len(self.facts.actions))
             yield Steps(**columns)
@@ -252,26 +252,47 @@ class Recording:
 
 
 def write(file: Path, facts: RecordingFacts, steps: Steps) -> None:
-    """Writes a file, which appears under its name only when it is complete. docs/data.md has the schema."""
+    """Writes a file, which appears under its name only when it is complete."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    arrays, columns = [], []
+    schema = _schema(facts)
+    arrays = []
     for name in _COLUMNS:
         values = getattr(steps, name)
         if name == "mask":
             values = np.packbits(values.view(np.uint8), axis=1, bitorder="little")
         if values.ndim == 2:
             data = pa.py_buffer(np.ascontiguousarray(values))
-            array = pa.Array.from_buffers(pa.binary(values.shape[1]), len(values), [None, data])
+            arrays.append(pa.Array.from_buffers(schema.field(name).type, len(values), [None, data]))
         else:
-            array = pa.array(values, mask=steps.is_last if name in _OF_DECISIONS else None)
-        arrays.append(array)
-        columns.append(pa.field(name, array.type, nullable=name in _OF_DECISIONS))
-    schema = pa.schema(columns, {_KEY: json.dumps(asdict(facts))})
-    aside = file.with_suffix(".new")
-    pq.write_table(pa.Table.from_arrays(arrays, schema=schema), aside, compression="zstd")
-    aside.replace(file)
+            arrays.append(pa.array(values, mask=steps.is_last if name in _NULLABLE else None))
+    table = pa.Table.from_arrays(arrays, schema=schema.with_metadata({_KEY: json.dumps(asdict(facts))}))
+    incomplete = file.with_suffix(".new")
+    pq.write_table(table, incomplete, compression="zstd")
+    incomplete.replace(file)
+
+
+def _schema(facts: RecordingFacts) -> Any:
+    """Returns the names and types of the columns, a `pyarrow.Schema`; docs/data.md describes them."""
+    import pyarrow as pa
+
+    types = {
+        "episode": pa.int64(),
+        "seat": pa.uint8(),
+        "player": pa.string(),
+        "ply": pa.uint32(),
+        "seed": pa.uint64(),
+        "observation": pa.binary(facts.view_bytes),
+        "mask": pa.binary((len(facts.actions) + 7) // 8),
+        "action": pa.uint8(),
+        "reward": pa.float32(),
+        "discount": pa.float32(),
+        "is_first": pa.bool_(),
+        "is_last": pa.bool_(),
+        "is_terminal": pa.bool_(),
+    }
+    return pa.schema([pa.field(name, type_, nullable=name in _NULLABLE) for name, type_ in types.items()])
 
 
 def _facts(file: Path) -> RecordingFacts:
@@ -286,9 +307,17 @@ def _facts(file: Path) -> RecordingFacts:
     text = (found.metadata or {}).get(_KEY)
     if text is None:
         raise ValueError(f"{file} is not part of a recording: its metadata has no {_KEY.decode()!r}")
-    facts = json.loads(text)
-    if facts.get("format") != FORMAT:
-        raise ValueError(f"{file} has format {facts.get('format')}: this version reads {FORMAT}")
-    if found.names != _COLUMNS:
-        raise ValueError(f"the columns of {file} must be {_COLUMNS}; got {found.names}")
-    return RecordingFacts(**facts)
+    content = json.loads(text)
+    if content.get("format") != FORMAT:
+        raise ValueError(f"{file} has format {content.get('format')}: this version reads {FORMAT}")
+    facts = RecordingFacts(**content)
+    schema = _schema(facts)
+    types, expected = (dict(zip(each.names, each.types, strict=True)) for each in (found, schema))
+    differing = [
+        f"{name} must be {expected.get(name, 'absent')}; got {types.get(name, 'none')}"
+        for name in {**expected, **types}
+        if types.get(name) != expected.get(name)
+    ]
+    if differing:
+        raise ValueError(f"the columns of {file} are not those of a recording: {', '.join(differing)}")
+    return facts
