@@ -199,8 +199,12 @@ def test_what_cannot_be_collected_is_refused(client: boardwire.Client) -> None:
 
         with pytest.raises(ValueError, match=r"the learner must return one integer .* got float64\[[12]\]"):
             boardwire.Rollouts(batch, 10).collect(half)
-        for players in (np.zeros((2, 3), np.int64), np.full((2, 2), 1), np.full((2, 2), -1)):
-            with pytest.raises(ValueError, match=r"players must be int\[2, 2\], from 0 to 0"):
+        for players, message in (
+            (np.zeros((2, 3), np.int64), r"`players` must have shape \(2, 2\); got \(2, 3\)"),
+            (np.full((2, 2), 1), "`players` must be 0 to 0, the number of opponents; got 1 to 1"),
+            (np.full((2, 2), -1), "`players` must be 0 to 0, the number of opponents; got -1 to -1"),
+        ):
+            with pytest.raises(ValueError, match=message):
                 boardwire.Rollouts(batch, 10).play_against((), players)
 
 

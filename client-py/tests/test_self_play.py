@@ -22,7 +22,7 @@ def test_self_play_credits_every_seat_for_its_last_decision(
     n = 5
     with client.open_batch(game, seats=seats, environments=n, seed=seats, autoreset=autoreset) as batch:
         reader = boardwire.SelfPlay(batch)
-        with pytest.raises(RuntimeError):
+        with pytest.raises(RuntimeError, match="call `reset` before the first step"):
             reader.step(np.zeros(n))
         turn, ended = reader.reset(), 0
         decided: dict[tuple[int, int], int] = {}

@@ -38,8 +38,8 @@ class Evaluation:
     """The result of an evaluation.
 
     Attributes:
-        mean: The policy's mean reward: with `rank` from -1 to 1, with `win` the share of matches won. A
-            control corrects it by how much better than usual the control did in these deals.
+        mean: The policy's mean reward: with `rank` from -1 to 1, with `win` the share of matches won. If a
+            control is used, its weighted luck is subtracted, as `evaluate` says.
         interval: The 95% confidence interval of the mean, by the bootstrap over deals, since the matches of
             one deal are dependent. It reaches at least to the means with four more deals, all with the worst
             or all with the best reward, since the bootstrap is too narrow if nearly all deals have the same
@@ -83,11 +83,11 @@ def evaluate(
     So the policy gets the luck of every seat, and the interval is narrower than with as many independent
     matches. The same arguments and the same choices give the same figures.
 
-    A control variate narrows the interval further. The control is an evaluation over the same deals and many
-    more, of a policy that the same deals help, such as an older checkpoint. Its luck is its mean in the
-    shared deals minus its mean in all its deals. The luck times the weight is subtracted from the mean.
-    Choose control and weight before you see the result: choosing by it biases the mean and makes the interval
-    too narrow. The interval widens if the control has hardly more deals, or profits from different deals.
+    A control variate narrows the interval further: an evaluation of a similar policy, such as an older
+    checkpoint, over the same deals and many more. Its luck is its mean in the shared deals minus its mean in
+    all its deals. The luck times the weight is subtracted from the mean. Choose control and weight before you
+    see the result: choosing by it biases the mean and makes the interval too narrow. The interval widens if
+    the control has hardly more deals, or profits from different deals.
 
     Args:
         policy: The policy to evaluate: a function that maps `Decisions` to one action per row, such as a
@@ -99,7 +99,7 @@ def evaluate(
         options: Options by name; missing ones have their defaults.
         seed: The seed of all deals.
         reward: The kind of reward.
-        control: The control.
+        control: The result of `evaluate` for another policy, with the same deals first and more deals.
         control_weight: The share of the control's luck to subtract. The best weight is the covariance of both
             policies' rewards by deal, divided by the variance of the control's.
         client: A client of a running server; by default, of the private server of this process.
@@ -113,16 +113,19 @@ def evaluate(
     """
     if deals < 1:
         raise ValueError(f"`deals` must be at least 1; got {deals}")
-    others, opponent = (opponents, None) if isinstance(opponents, str) else (AGENT, opponents)
+    other, opponent = (opponents, None) if isinstance(opponents, str) else (AGENT, opponents)
     if opponent is None:
-        check_bot(others)
+        check_bot(other)
     client = client or shared_client(None)
     spec = client.game(game, seats=seats, options=options)
     count = spec.seats
-    of = {"game": game, "seats": count, "options": dict(spec.options), "seed": seed, "reward": reward}
+    settings = {"game": game, "seats": count, "options": dict(spec.options), "seed": seed, "reward": reward}
     if control is not None:
-        theirs = control.deals
-        differing = [f"{name} {theirs[name]!r}, not {of[name]!r}" for name in of if theirs[name] != of[name]]
+        differing = [
+            f"{name} {control.deals[name]!r}, not {value!r}"
+            for name, value in settings.items()
+            if control.deals[name] != value
+        ]
         if differing:
             raise ValueError(f"the control has other deals: {', '.join(differing)}")
         if (more := len(control.rewards)) <= deals:
@@ -133,17 +136,17 @@ def evaluate(
             game,
             environments=(end - first) * count,
             first_environment=first * count,
-            line_ups=[[AGENT if seat == own else others for seat in range(count)] for own in range(count)],
+            line_ups=[[AGENT if seat == own else other for seat in range(count)] for own in range(count)],
             duplicate_deals=True,
             options=options,
             seed=seed,
             reward=reward,
         ) as batch:
             rewards[first:end] = _play(batch, policy, opponent)
-    known = None if control is None else _by_deal(control.rewards)
-    mean, interval = estimate(_by_deal(rewards), BOUNDS[reward], known, control_weight)
+    control_means = None if control is None else _by_deal(control.rewards)
+    mean, interval = estimate(_by_deal(rewards), BOUNDS[reward], control_means, control_weight)
     fair = {"win": 1 / count, "rank": 0.0}.get(reward)
-    return Evaluation(mean=mean, interval=interval, rewards=rewards, fair=fair, deals=of)
+    return Evaluation(mean=mean, interval=interval, rewards=rewards, fair=fair, deals=settings)
 
 
 def _play(batch: Batch, policy: Policy, opponent: Policy | None) -> NDArray[np.float32]:
@@ -232,7 +235,7 @@ class Versus:
         Returns:
             The mean difference and its 95% interval. The four more deals of `Evaluation.interval` all have
             the worst reward of one policy and the best of the other. So policies that never differed do not
-            count as equal.
+            count as equal. For a single deal, margins and scores, the rules of `Evaluation.interval` apply.
 
         Raises:
             KeyError: A policy has not played against this opponent.
@@ -270,19 +273,19 @@ def versus(
     """Evaluates every policy against every other policy and every bot; each deal once from every seat.
 
     `policies` has the policies by name. They also play against `bots`, such as `greedy`. The other arguments
-    are those of `evaluate`.
+    and errors are those of `evaluate`.
 
     Raises:
-        ValueError: A policy has the name of a bot, or `evaluate` refuses an argument.
+        ValueError: A policy has the name of a bot.
     """
     if both := set(policies) & set(bots):
         raise ValueError(f"{sorted(both)[0]!r} is the name of a policy and of a bot: rename the policy")
     others: dict[str, Policy | str] = {**policies, **{bot: bot for bot in bots}}
-    given: Any = {"deals": deals, "seats": seats, "options": options, "seed": seed, "reward": reward}
-    found = {
-        (name, other): evaluate(policy, game, opponents=player, client=client, **given)
+    settings: Any = {"deals": deals, "seats": seats, "options": options, "seed": seed, "reward": reward}
+    evaluations = {
+        (name, other): evaluate(policy, game, opponents=player, client=client, **settings)
         for name, policy in policies.items()
         for other, player in others.items()
         if other != name
     }
-    return Versus(found)
+    return Versus(evaluations)

@@ -42,19 +42,17 @@ Learner = Callable[[Decisions], tuple[ArrayLike, ArrayLike, ArrayLike]]
 Policy = Callable[[Decisions], ArrayLike]
 
 
-def whole_actions(actions: ArrayLike, count: int, who: str) -> NDArray[Any]:
-    """Returns a policy's actions as an array, after it checks their shape and dtype.
+def whole_actions(actions: ArrayLike, count: int, policy: str) -> NDArray[Any]:
+    """Returns the actions of the policy that `policy` names as an array.
 
     Raises:
-        ValueError: The actions are not one integer per decision; the error names the policy by `who`.
+        ValueError: The actions are not one integer per decision.
     """
-    given = np.asarray(actions)
-    if given.shape != (count,) or given.dtype.kind not in "iu":
-        raise ValueError(
-            f"{who} must return one integer for each of {count} decisions; got "
-            f"{given.dtype}{list(given.shape)}"
-        )
-    return given
+    array = np.asarray(actions)
+    if array.shape != (count,) or array.dtype.kind not in "iu":
+        got = f"{array.dtype}{list(array.shape)}"
+        raise ValueError(f"{policy} must return one integer for each of {count} decisions; got {got}")
+    return array
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -136,10 +134,13 @@ class Rollouts:
         Raises:
             ValueError: `players` has another shape, or names an opponent that does not exist.
         """
-        shape = self.batch.agents.shape
-        if players.shape != shape or players.min() < 0 or players.max() > len(opponents):
-            most = len(opponents)
-            raise ValueError(f"players must be int{list(shape)}, from 0 to {most}, the number of opponents")
+        if players.shape != self.batch.agents.shape:
+            raise ValueError(f"`players` must have shape {self.batch.agents.shape}; got {players.shape}")
+        least, most = int(players.min()), int(players.max())
+        if least < 0 or most > len(opponents):
+            raise ValueError(
+                f"`players` must be 0 to {len(opponents)}, the number of opponents; got {least} to {most}"
+            )
         self._opponents, self._players = tuple(opponents), players
 
     def collect(self, learner: Learner) -> Rollout:
@@ -149,14 +150,14 @@ class Rollouts:
         """
         try:
             if not self._last:
-                shown = self.batch.reset()
-                self._last = [shown.part(part.rows) for part in self._parts]
+                latest = self.batch.reset()
+                self._last = [latest.part(part.rows) for part in self._parts]
             for number, part in enumerate(self._parts):
                 part.send(self._decide(0, number, learner))
             for step in range(self.steps):
                 for number, part in enumerate(self._parts):
-                    shown = self._last[number] = part.recv()
-                    self._store(step, part, reward=shown.reward, over=shown.over)
+                    latest = self._last[number] = part.recv()
+                    self._store(step, part, reward=latest.reward, over=latest.over)
                     if step + 1 < self.steps:
                         part.send(self._decide(step + 1, number, learner))
             return self._rollout(learner)
@@ -165,9 +166,11 @@ class Rollouts:
             self._last, self._parts = [], self.batch.parts(len(self._parts))
             raise
 
-    def _store(self, step: int, part: BatchPart, **columns: NDArray[Any]) -> None:
-        """Stores the rows of a part."""
+    def _store(self, step: int, part: BatchPart, **columns: NDArray[Any] | None) -> None:
+        """Stores the rows of a part; a column that the batch does not send is None."""
         for name, values in columns.items():
+            if values is None:
+                continue
             if name not in self._buffers:
                 shape = self.steps, self.batch.environments, *values.shape[1:]
                 self._buffers[name] = np.empty(shape, values.dtype)
@@ -175,31 +178,28 @@ class Rollouts:
 
     def _decide(self, step: int, number: int, learner: Learner) -> NDArray[np.int64]:
         """Chooses the actions of a part, and stores them with the observations."""
-        shown, who = self._last[number], self._players_of(number)
-        action = np.zeros(len(who), np.int64)
-        log_prob, value = np.zeros((2, len(who)), np.float32)
-        if len(at := np.flatnonzero(who == 0)):
+        latest, player = self._last[number], self._players_of(number)
+        action = np.zeros(len(player), np.int64)
+        log_prob, value = np.zeros((2, len(player)), np.float32)
+        if len(at := np.flatnonzero(player == 0)):
             chosen, log_prob[at], value[at] = learner(self._decisions_of(number, at))
             action[at] = whole_actions(chosen, len(at), "the learner")
-        for index, opponent in enumerate(self._opponents):
-            if len(at := np.flatnonzero(who == index + 1)):
+        for index, opponent in enumerate(self._opponents, 1):
+            if len(at := np.flatnonzero(player == index)):
                 chosen = opponent(self._decisions_of(number, at))
                 action[at] = whole_actions(chosen, len(at), f"opponent {index}")
-        on_request = {
-            "oracle": shown.oracle,
-            "advice": None if shown.advice is None else shown.advice.astype(np.int64),
-            "advice_shares": shown.advice_shares,
-        }
         self._store(
             step,
             self._parts[number],
-            view=shown.view,
-            mask=shown.mask,
-            seat=np.where(who == 0, shown.seat, np.uint8(NOBODY)),
+            view=latest.view,
+            mask=latest.mask,
+            seat=np.where(player == 0, latest.seat, np.uint8(NOBODY)),
             action=action,
             log_prob=log_prob,
             value=value,
-            **{name: column for name, column in on_request.items() if column is not None},
+            oracle=latest.oracle,
+            advice=None if latest.advice is None else latest.advice.astype(np.int64),
+            advice_shares=latest.advice_shares,
         )
         return action
 
@@ -210,23 +210,23 @@ class Rollouts:
         return np.where(over, -1, players[np.arange(len(seat)), np.where(over, 0, seat)])
 
     def _decisions_of(self, number: int, at: NDArray[np.intp]) -> Decisions:
-        shown = self._last[number]
+        latest = self._last[number]
         return Decisions(
-            view=shown.view[at],
-            mask=shown.mask[at],
-            seat=shown.seat[at],
-            environment=shown.first + at,
-            oracle=None if shown.oracle is None else shown.oracle[at],
-            advice=None if shown.advice is None else shown.advice[at].astype(np.int64),
+            view=latest.view[at],
+            mask=latest.mask[at],
+            seat=latest.seat[at],
+            environment=latest.first + at,
+            oracle=None if latest.oracle is None else latest.oracle[at],
+            advice=None if latest.advice is None else latest.advice[at].astype(np.int64),
         )
 
     def _rollout(self, learner: Learner) -> Rollout:
         n = self.batch.environments
         last_seat, last_value = np.full(n, NOBODY, np.uint8), np.zeros(n, np.float32)
-        for number, shown in enumerate(self._last):
+        for number, latest in enumerate(self._last):
             if len(at := np.flatnonzero(self._players_of(number) == 0)):
-                last_seat[shown.first + at] = shown.seat[at]
-                last_value[shown.first + at] = learner(self._decisions_of(number, at))[2]
+                last_seat[latest.first + at] = latest.seat[at]
+                last_value[latest.first + at] = learner(self._decisions_of(number, at))[2]
         columns = self._buffers.copy()
         reward, over = columns.pop("reward"), columns.pop("over")
         advantage, valid = advantages(
@@ -281,28 +281,27 @@ def advantages(
         the decision is the seat's last one in the steps, and its outcome is not known yet.
     """
     steps, n, seats = reward.shape
-    rows = np.arange(n)
     # By environment and seat: value and advantage of the seat's next decision, and the reward until then.
-    following, gained, earned = (np.zeros((n, seats), np.float32) for _ in range(3))
+    next_value, next_advantage, earned = (np.zeros((n, seats), np.float32) for _ in range(3))
     # Whether the seat's next decision is known, or known not to exist because the episode ended.
     known = np.zeros((n, seats), np.bool_)
-    at = np.flatnonzero(last_seat != NOBODY)
-    following[at, last_seat[at]] = last_value[at]
-    known[at, last_seat[at]] = True
+    rows = np.flatnonzero(last_seat != NOBODY)
+    next_value[rows, last_seat[rows]] = last_value[rows]
+    known[rows, last_seat[rows]] = True
     out, valid = np.zeros((steps, n), np.float32), np.zeros((steps, n), np.bool_)
     for step in reversed(range(steps)):
         ends = over[step]
-        for column in (following, gained, earned):
+        for column in (next_value, next_advantage, earned):
             column[ends] = 0
         known[ends] = True
         earned += reward[step]
-        at = np.flatnonzero(seat[step] != NOBODY)
-        who = rows[at], seat[step, at]
-        surprise = earned[who] + gamma * following[who] - value[step, at]
-        gain = np.where(known[who], surprise + gamma * lam * gained[who], 0)
-        out[step, at], valid[step, at] = gain, known[who]
-        following[who], gained[who], earned[who] = value[step, at], gain, 0
-        known[who] = True
+        rows = np.flatnonzero(seat[step] != NOBODY)
+        decider = rows, seat[step, rows]
+        delta = earned[decider] + gamma * next_value[decider] - value[step, rows]
+        advantage = np.where(known[decider], delta + gamma * lam * next_advantage[decider], 0)
+        out[step, rows], valid[step, rows] = advantage, known[decider]
+        next_value[decider], next_advantage[decider], earned[decider] = value[step, rows], advantage, 0
+        known[decider] = True
     return out, valid
 
 
@@ -362,15 +361,15 @@ class League:
         Returns:
             `int64[environments, seats]`: 0 for the learner, i for the i-th member, counted from 1.
         """
-        learners = batch.agents
-        players = np.zeros(learners.shape, np.int64)
-        open_ = np.flatnonzero(learners.sum(axis=1) > 1)
-        if not self.members or not len(open_):
+        agents = batch.agents
+        players = np.zeros(agents.shape, np.int64)
+        eligible = np.flatnonzero(agents.sum(axis=1) > 1)
+        if not self.members or not len(eligible):
             return players
-        at = self._random.choice(open_, round(share * len(open_)), replace=False)
+        at = self._random.choice(eligible, round(share * len(eligible)), replace=False)
         member = self._random.integers(1, len(self.members) + 1, len(at))
         # Picks one of the learner's seats uniformly: the greatest random number, where other seats have 0.
-        kept = (self._random.random((len(at), learners.shape[1])) * learners[at]).argmax(axis=1)
-        players[at] = np.where(learners[at], member[:, None], 0)
-        players[at, kept] = 0
+        learner_seat = (self._random.random((len(at), agents.shape[1])) * agents[at]).argmax(axis=1)
+        players[at] = np.where(agents[at], member[:, None], 0)
+        players[at, learner_seat] = 0
         return players

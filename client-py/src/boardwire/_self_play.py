@@ -63,8 +63,8 @@ class SelfPlay:
     def reset(self, *, where: NDArray[np.bool_] | None = None, seed: int | None = None) -> Turn:
         """Starts episodes in all or some rows, as `Batch.reset` does.
 
-        Other rows continue and keep their seats' rewards. The end of an episode in such a row is not reported
-        again: this turn has no reward of it, and `over` is False.
+        Other rows continue and keep their seats' rewards. If the episode of such a row is over, this turn
+        does not report it again: `reward` is 0 and `over` is False.
 
         Args:
             where: `bool[n]`, the rows of this object to reset; all by default.
@@ -82,9 +82,9 @@ class SelfPlay:
         step = self.batch.reset(where=everywhere, seed=seed)
         begun = chosen if self._last is None else chosen | self._last.over
         self._reward[begun], self._decided[begun] = 0, -1
-        shown = step.part(self._part.rows)
+        part = step.part(self._part.rows)
         # The batch repeats the flags of ended episodes that wait for the next step.
-        return self._turn(shown, shown.over & chosen)
+        return self._turn(part, part.over & chosen)
 
     def step(self, actions: ArrayLike) -> Turn:
         """Plays one action per environment: `send`, then `recv`."""
