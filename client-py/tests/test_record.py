@@ -1,4 +1,4 @@
-"""Recordings: what seats saw, chose and earned, as Parquet files and as Minari datasets."""
+"""Recordings: observations, actions and rewards of seats, as Parquet files and as Minari datasets."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ SOME = [table for at, table in enumerate(TABLES) if table[0] != TABLES[at - 1][0
 ]
 
 
-def recorded(client: boardwire.Client, folder: Path, **given: Any) -> boardwire.Recording:
-    """Five episodes of Faraway, three at once, a policy and bots taking turns."""
-    kinds: dict[str, Any] = {
+def recorded(client: boardwire.Client, folder: Path, **settings: Any) -> boardwire.Recording:
+    """Records five episodes of Faraway, three at once, with a policy and bots."""
+    defaults: dict[str, Any] = {
         "game": "faraway",
         "line_ups": [["greedy", "first"], ["first", "random"]],
         "policies": {"first": first_legal},
@@ -33,7 +33,7 @@ def recorded(client: boardwire.Client, folder: Path, **given: Any) -> boardwire.
         "environments": 3,
         "seed": 4,
     }
-    return boardwire.record(folder, client=client, **kinds | given)
+    return boardwire.record(folder, client=client, **defaults | settings)
 
 
 def equal(some: boardwire.Steps, others: boardwire.Steps) -> None:
@@ -41,26 +41,26 @@ def equal(some: boardwire.Steps, others: boardwire.Steps) -> None:
         np.testing.assert_array_equal(getattr(some, each.name), getattr(others, each.name), each.name)
 
 
-def play_again(client: boardwire.Client, recording: boardwire.Recording) -> None:
-    """Plays every episode as a match of its seed: each seat must be shown what stands in the recording."""
+def assert_same_match(client: boardwire.Client, recording: boardwire.Recording) -> None:
+    """Plays every episode as a match of its seed, and compares the observations of all seats."""
     steps, facts = recording.read(), recording.facts
     for episode in range(recording.episodes):
         rows = steps.rows(steps.episode == episode)
         (seed,) = set(rows.seed.tolist())
         players = ["agent"] * facts.seats
         with client.create_match(facts.game, players=players, seed=seed, reward=facts.reward) as match:  # type: ignore[arg-type] # It is one.
-            held = [match.join(seat) for seat in range(facts.seats)]
+            seats = [match.join(seat) for seat in range(facts.seats)]
             order = rows.decisions.rows(np.argsort(rows.decisions.ply))
             np.testing.assert_array_equal(order.ply, np.arange(len(order)))
             for seat, view, mask, action in zip(
                 order.seat, order.observation, order.mask, order.action, strict=True
             ):
-                seen = held[seat].observe(wait=False)
-                np.testing.assert_array_equal(seen.view, view)
-                np.testing.assert_array_equal(seen.mask, mask)
-                held[seat].act(action, wait=False)
+                obs = seats[seat].observe(wait=False)
+                np.testing.assert_array_equal(obs.view, view)
+                np.testing.assert_array_equal(obs.mask, mask)
+                seats[seat].act(action, wait=False)
             for seat, run in enumerate(rows.runs()):
-                end = held[seat].observe(wait=False)
+                end = seats[seat].observe(wait=False)
                 assert end.terminated
                 np.testing.assert_array_equal(end.view, run.observation[-1])
                 assert run.reward.sum() == run.reward[-2] == np.float32(end.reward)
@@ -74,12 +74,12 @@ def play_again(client: boardwire.Client, recording: boardwire.Recording) -> None
 
 
 @pytest.mark.parametrize(("game", "seats"), SOME)
-def test_steps_are_what_each_seat_is_shown_when_its_match_is_played_again(
+def test_recorded_steps_equal_the_observations_of_the_same_match(
     client: boardwire.Client, tmp_path: Path, game: str, seats: int
 ) -> None:
-    given: dict[str, Any] = {"policies": {"last": last_legal}, "reward": "margin", "client": client}
+    settings: dict[str, Any] = {"policies": {"last": last_legal}, "reward": "margin", "client": client}
     line_up = ["greedy", "last", *["random"] * (seats - 2)]
-    play_again(client, boardwire.record(tmp_path, game, [line_up], episodes=2, **given))
+    assert_same_match(client, boardwire.record(tmp_path, game, [line_up], episodes=2, **settings))
 
 
 @pytest.mark.parametrize(("game", "seats"), SOME)
@@ -93,40 +93,39 @@ def test_an_arena_is_recorded_from_its_replays(
     assert recording.episodes == seats
     assert recording.spec(client).digest == recording.facts.spec_digest
     assert recording.facts.line_ups == [seated[-turn:] + seated[:-turn] for turn in range(seats)]
-    play_again(client, recording)
+    assert_same_match(client, recording)
     with pytest.raises(FileExistsError, match="choose another folder"):
         boardwire.record_arena(tmp_path / "steps", replays, client=client)
     with pytest.raises(ValueError, match="source"):
         boardwire.record(tmp_path / "steps", game, recording.facts.line_ups, client=client)
 
 
-def test_what_an_agent_gave_up_is_left_out_and_what_is_no_replay_refused(
+def test_forfeited_matches_are_omitted_and_invalid_replays_refused(
     client: boardwire.Client, tmp_path: Path
 ) -> None:
     replays = tmp_path / "replays"
     arena("faraway", "--seats", "greedy,random", "--matches", "4", "--replays", str(replays))
-    given_up, other = (replays / f"deal-00000000{deal}-way-0.json" for deal in (0, 1))
+    forfeited, other = (replays / f"deal-00000000{deal}-way-0.json" for deal in (0, 1))
     with client.create_match("faraway", players=["agent", "random"]) as match:
         match.join(0).resign()
-        match.replay().save(given_up)
+        match.replay().save(forfeited)
     with pytest.warns(UserWarning, match="omits 1 forfeited matches"):
         recording = boardwire.record_arena(tmp_path / "steps", replays, client=client)
     assert sorted(set(recording.read().episode.tolist())) == [1, 2, 3]
-    given_up.unlink()
+    forfeited.unlink()
     played = json.loads(other.read_text())
     del played["frames"][-1]
-    for text, said in (("{", "is not a replay"), (json.dumps(played), "ends before the match is over")):
+    for text, message in (("{", "is not a replay"), (json.dumps(played), "ends before the match is over")):
         other.write_text(text)
-        with pytest.raises(ValueError, match=said):
+        with pytest.raises(ValueError, match=message):
             boardwire.record_arena(tmp_path / "more", replays, client=client)
 
 
-def arena(*arguments: str, good: bool = True) -> str:
-    """Runs the arena, and gives what it has said."""
+def arena(*arguments: str) -> None:
+    """Runs the arena."""
     command = [str(find_binary()), "arena", *arguments]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert (ended.returncode == 0) == good, ended.stderr
-    return ended.stdout + ended.stderr
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_bots_choose_as_a_batch_advises(client: boardwire.Client, tmp_path: Path) -> None:
@@ -137,36 +136,34 @@ def test_bots_choose_as_a_batch_advises(client: boardwire.Client, tmp_path: Path
     with client.open_batch(
         "faraway", environments=3, seats=2, advice="random", autoreset="disabled"
     ) as batch:
-        shown, compared = batch.reset(seeds=seeds), 0
+        step, compared = batch.reset(seeds=seeds), 0
         for ply in range(int(order.ply.max()) + 1):
             now = order.rows(order.ply == ply)
-            assert shown.advice is not None
+            assert step.advice is not None
             own = now.seat == 1
-            np.testing.assert_array_equal(shown.advice[now.episode[own]], now.action[own])
+            np.testing.assert_array_equal(step.advice[now.episode[own]], now.action[own])
             compared += int(own.sum())
             actions = np.zeros(3, np.uint8)
             actions[now.episode] = now.action
-            shown = batch.step(actions, where=shown.seat != boardwire.NOBODY)
+            step = batch.step(actions, where=step.seat != boardwire.NOBODY)
     assert compared
 
 
-def test_who_is_interrupted_keeps_what_was_written_and_goes_on(
-    client: boardwire.Client, tmp_path: Path
-) -> None:
+def test_an_interrupted_recording_resumes_after_its_files(client: boardwire.Client, tmp_path: Path) -> None:
     whole = recorded(client, tmp_path / "whole")
-    told: list[int] = []
+    progress: list[int] = []
 
-    def interrupted(asked: boardwire.Decisions) -> Any:
-        if asked.environment.max() > 2:
+    def interrupted(decisions: boardwire.Decisions) -> Any:
+        if decisions.environment.max() > 2:
             raise KeyboardInterrupt
-        return first_legal(asked)
+        return first_legal(decisions)
 
     with pytest.raises(KeyboardInterrupt):
-        recorded(client, tmp_path / "part", policies={"first": interrupted}, progress=told.append)
-    assert told == [3]
+        recorded(client, tmp_path / "part", policies={"first": interrupted}, progress=progress.append)
+    assert progress == [3]
     assert boardwire.Recording(tmp_path / "part").episodes == 3
-    again = recorded(client, tmp_path / "part", progress=told.append)
-    assert told == [3, 3, 2]
+    again = recorded(client, tmp_path / "part", progress=progress.append)
+    assert progress == [3, 3, 2]
     assert again.episodes == whole.episodes == 5
     equal(again.read(), whole.read())
     more = recorded(client, tmp_path / "part", episodes=7)
@@ -190,22 +187,22 @@ def test_a_recording_is_read_by_seat_and_player(client: boardwire.Client, tmp_pa
     assert list(recording.read(player="nobody").runs()) == []
 
 
-def test_files_say_what_they_hold(client: boardwire.Client, tmp_path: Path) -> None:
+def test_files_describe_their_contents(client: boardwire.Client, tmp_path: Path) -> None:
     recording = recorded(client, tmp_path)
     assert [file.name for file in recording.files] == [
         "episodes-000000000.parquet",
         "episodes-000000003.parquet",
     ]
     table = pq.read_table(recording.files[0])
-    told = json.loads(table.schema.metadata[b"boardwire"])
+    facts = json.loads(table.schema.metadata[b"boardwire"])
     spec = recording.spec(client)
-    assert (told["game"], told["rules_version"], told["spec_digest"]) == (
+    assert (facts["game"], facts["rules_version"], facts["spec_digest"]) == (
         "faraway",
         spec.rules_version,
         spec.digest,
     )
-    assert told["actions"][7] == spec.actions[7].label
-    assert [field["name"] for field in told["fields"]] == list(spec.fields)
+    assert facts["actions"][7] == spec.actions[7].label
+    assert [field["name"] for field in facts["fields"]] == list(spec.fields)
     assert table.column_names == [each.name for each in fields(boardwire.Steps)]
     last = table.filter(table["is_last"])
     for name in ("action", "reward", "discount"):
@@ -217,10 +214,10 @@ def test_files_say_what_they_hold(client: boardwire.Client, tmp_path: Path) -> N
     assert mask[row["action"]] == 1
 
 
-def test_what_is_not_one_recording_is_refused(client: boardwire.Client, tmp_path: Path) -> None:
+def test_inconsistent_recordings_are_refused(client: boardwire.Client, tmp_path: Path) -> None:
     recording = recorded(client, tmp_path / "one")
-    for other, said in (({"seed": 5}, "different seed:"), ({"line_ups": [["random"] * 3]}, "seats")):
-        with pytest.raises(ValueError, match=said):
+    for other, message in (({"seed": 5}, "different seed:"), ({"line_ups": [["random"] * 3]}, "seats")):
+        with pytest.raises(ValueError, match=message):
             recorded(client, tmp_path / "one", **other)
     with pytest.raises(ValueError, match="at least 1"):
         recorded(client, tmp_path / "one", episodes=0)
@@ -256,7 +253,7 @@ def test_what_is_not_one_recording_is_refused(client: boardwire.Client, tmp_path
             boardwire.Recording(tmp_path)
 
 
-def test_a_player_has_datasets_of_the_seats_it_had(
+def test_a_player_has_datasets_of_its_seats(
     client: boardwire.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     minari = pytest.importorskip("minari")
@@ -268,17 +265,17 @@ def test_a_player_has_datasets_of_the_seats_it_had(
     assert not list(recording.read(seat=0, player="greedy").runs())
 
 
-def test_who_is_interrupted_may_make_the_datasets_again(
+def test_an_interrupted_conversion_can_be_repeated(
     client: boardwire.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     minari = pytest.importorskip("minari")
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
     recording = recorded(client, tmp_path / "recording", line_ups=[["first", "greedy"]])
-    told: list[int] = []
+    progress: list[int] = []
 
     def interrupts(episodes: int) -> None:
-        told.append(episodes)
-        if len(told) > recording.episodes + 2:
+        progress.append(episodes)
+        if len(progress) > recording.episodes + 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -287,7 +284,7 @@ def test_who_is_interrupted_may_make_the_datasets_again(
     assert len(recording.to_minari("faraway/again", client=client, author="me")) == 2
     with pytest.raises(ValueError, match="already exists"):
         recording.to_minari("faraway/again", client=client, author="me")
-    assert len(minari.list_local_datasets()) == 2, "those that were there stay"
+    assert len(minari.list_local_datasets()) == 2, "the existing datasets stay"
 
 
 @pytest.mark.parametrize("observation", ["ids", "features"])
@@ -297,11 +294,11 @@ def test_every_seat_has_a_minari_dataset(
     minari = pytest.importorskip("minari")
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
     recording = recorded(client, tmp_path / "recording", line_ups=[["first", "greedy"]])
-    told: list[int] = []
+    progress: list[int] = []
     recording.to_minari(
-        "faraway/first", observation=observation, progress=told.append, client=client, author="me"
+        "faraway/first", observation=observation, progress=progress.append, client=client, author="me"
     )
-    assert sum(told) == 2 * recording.episodes
+    assert sum(progress) == 2 * recording.episodes
     spec = recording.spec(client)
     for seat in (0, 1):
         dataset = minari.load_dataset(f"faraway/first-seat{seat}-v0")
@@ -316,14 +313,14 @@ def test_every_seat_has_a_minari_dataset(
             np.testing.assert_array_equal(episode.terminations, decisions.discount == 0)
             assert not episode.truncations.any()
             np.testing.assert_array_equal(episode.observations["action_mask"], run.mask)
-            seen = episode.observations["observation"]
+            obs = episode.observations["observation"]
             if observation == "features":
-                np.testing.assert_array_equal(seen, spec.features(run.observation))
+                np.testing.assert_array_equal(obs, spec.features(run.observation))
             else:
                 for name, values in spec.decode(run.observation).items():
-                    np.testing.assert_array_equal(seen[name].reshape(values.shape), values)
+                    np.testing.assert_array_equal(obs[name].reshape(values.shape), values)
         if seat == 0:
-            seeds = [told["seed"] for told in dataset.storage.get_episode_metadata(range(5))]
+            seeds = [metadata["seed"] for metadata in dataset.storage.get_episode_metadata(range(5))]
             with client.open_batch("faraway", environments=5, seats=2) as batch:
                 first = batch.reset(seeds=seeds)
             np.testing.assert_array_equal(first.view, [run.observation[0] for run in runs])

@@ -1,4 +1,4 @@
-"""Rollouts: advantages as a slow reference computes them, who decided what, and the league."""
+"""Rollouts: advantages against a slow reference, the players of seats, and the league."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GAMMA, LAM = 0.9, 0.7
 def reference(
     seat: Any, value: Any, reward: Any, over: Any, last_seat: Any, last_value: Any
 ) -> dict[tuple[int, int], float]:
-    """The advantages of the decisions of which one is known, by step and environment, one by one."""
+    """Returns the valid advantages by step and environment, computed one by one."""
     steps, n, seats = reward.shape
     found = {}
     for environment in range(n):
@@ -54,7 +54,7 @@ def reference(
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_advantages_are_those_of_a_slow_reference(seed: int) -> None:
+def test_advantages_equal_a_slow_reference(seed: int) -> None:
     random = np.random.default_rng(seed)
     steps, n, seats = 40, 7, 1 + seed % 4
     seat = random.integers(0, seats, (steps, n)).astype(np.uint8)
@@ -63,19 +63,19 @@ def test_advantages_are_those_of_a_slow_reference(seed: int) -> None:
     reward = random.normal(size=(steps, n, seats)).astype(np.float32)
     over = random.random((steps, n)) < 0.1
     last_seat = random.choice([*range(seats), NOBODY], n).astype(np.uint8)
-    given: Any = (seat, value, reward, over, last_seat, last_value)
-    advantage, valid = boardwire.advantages(*given, gamma=GAMMA, lam=LAM)
-    expected = reference(*given)
+    columns: Any = (seat, value, reward, over, last_seat, last_value)
+    advantage, valid = boardwire.advantages(*columns, gamma=GAMMA, lam=LAM)
+    expected = reference(*columns)
     assert {(int(step), int(at)) for step, at in np.argwhere(valid)} == set(expected)
     for (step, at), known in expected.items():
         assert advantage[step, at] == pytest.approx(known, abs=1e-4)
     assert not advantage[~valid].any()
 
 
-def policy(asked: Decisions) -> tuple[Any, Any, Any]:
-    """Chooses lowest actions; values are a function of what is seen, so that they can be looked up again."""
-    assert asked.mask.any(axis=1).all()
-    return lowest(asked.mask), -asked.seat.astype(np.float32), value_of(asked.view)
+def policy(decisions: Decisions) -> tuple[Any, Any, Any]:
+    """Chooses the lowest actions; values are a function of the view, so a test can compute them again."""
+    assert decisions.mask.any(axis=1).all()
+    return lowest(decisions.mask), -decisions.seat.astype(np.float32), value_of(decisions.view)
 
 
 def value_of(view: NDArray[np.uint8]) -> NDArray[np.float32]:
@@ -86,23 +86,23 @@ def value_of(view: NDArray[np.uint8]) -> NDArray[np.float32]:
 def played(
     client: boardwire.Client, autoreset: boardwire.Autoreset, steps: int, n: int, seats: int
 ) -> dict[str, Any]:
-    """The same game as rollouts see it, step by step."""
+    """Returns the columns of the same episodes, stepped without `Rollouts`."""
     columns: dict[str, list[Any]] = {name: [] for name in ("seat", "view", "reward", "over")}
     with client.open_batch("faraway", seats=seats, environments=n, seed=3, autoreset=autoreset) as batch:
-        shown = batch.reset()
+        batch_step = batch.reset()
         for _ in range(steps):
-            columns["seat"].append(shown.seat)
-            columns["view"].append(shown.view)
-            shown = batch.step(lowest(shown.mask))
-            columns["reward"].append(shown.reward)
-            columns["over"].append(shown.over)
-        last = {"last_seat": shown.seat, "last_value": value_of(shown.view)}
+            columns["seat"].append(batch_step.seat)
+            columns["view"].append(batch_step.view)
+            batch_step = batch.step(lowest(batch_step.mask))
+            columns["reward"].append(batch_step.reward)
+            columns["over"].append(batch_step.over)
+        last = {"last_seat": batch_step.seat, "last_value": value_of(batch_step.view)}
     return {name: np.stack(values) for name, values in columns.items()} | last
 
 
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
 @pytest.mark.parametrize("n", [1, 5])
-def test_a_rollout_is_what_the_batch_shows_with_every_seats_own_advantage(
+def test_a_rollout_has_the_steps_of_the_batch_and_advantages_by_seat(
     client: boardwire.Client, autoreset: boardwire.Autoreset, n: int
 ) -> None:
     steps, seats = 150, 3
@@ -120,7 +120,7 @@ def test_a_rollout_is_what_the_batch_shows_with_every_seats_own_advantage(
                 last_seat, last_value = all_steps["last_seat"], all_steps["last_value"]
             expected = reference(seat, value, reward, over, last_seat, last_value)
             order = sorted(expected)
-            assert over.any(), "the test is to see ends"
+            assert over.any(), "the test needs ends of episodes"
             np.testing.assert_array_equal(rollout.environment, [at for _, at in order])
             np.testing.assert_array_equal(rollout.view, [view[at] for at in order])
             np.testing.assert_array_equal(rollout.seat, [seat[at] for at in order])
@@ -133,14 +133,14 @@ def test_a_rollout_is_what_the_batch_shows_with_every_seats_own_advantage(
 
 
 def opponent(calls: list[Decisions]) -> Callable[[Decisions], Any]:
-    def act(asked: Decisions) -> Any:
-        calls.append(asked)
-        return lowest(asked.mask)
+    def act(decisions: Decisions) -> Any:
+        calls.append(decisions)
+        return lowest(decisions.mask)
 
     return act
 
 
-def test_seats_are_given_to_opponents_by_environment(client: boardwire.Client) -> None:
+def test_opponents_decide_at_the_seats_assigned_to_them(client: boardwire.Client) -> None:
     n, calls = 6, ([], [])  # type: tuple[int, tuple[list[Decisions], list[Decisions]]]
     players = np.array([[0, 1], [1, 0], [0, 0], [2, 0], [0, 2], [0, 0]])
     with client.open_batch("faraway", environments=n, seed=1) as batch:
@@ -152,13 +152,13 @@ def test_seats_are_given_to_opponents_by_environment(client: boardwire.Client) -
         assert set(zip(rollout.environment.tolist(), rollout.seat.tolist(), strict=True)) == {
             (int(at), int(seat)) for at, seat in np.argwhere(players == 0)
         }
-        for number, seen in enumerate(calls, start=1):
-            asked = {
+        for number, decisions in enumerate(calls, start=1):
+            decided = {
                 (int(at), int(seat))
-                for each in seen
+                for each in decisions
                 for at, seat in zip(each.environment, each.seat, strict=True)
             }
-            assert asked == {(int(at), int(seat)) for at, seat in np.argwhere(players == number)}
+            assert decided == {(int(at), int(seat)) for at, seat in np.argwhere(players == number)}
         rollouts.play_against((), np.zeros((n, 2), np.int64))
         for each in calls:
             each.clear()
@@ -166,10 +166,10 @@ def test_seats_are_given_to_opponents_by_environment(client: boardwire.Client) -
         assert calls == ([], [])
 
 
-def test_a_rollout_after_a_failed_one_starts_again(client: boardwire.Client) -> None:
-    def fails(asked: Decisions) -> tuple[Any, Any, Any]:
+def test_a_rollout_after_a_failure_resets_the_batch(client: boardwire.Client) -> None:
+    def fails(decisions: Decisions) -> tuple[Any, Any, Any]:
         left.pop()
-        return policy(asked)
+        return policy(decisions)
 
     left = [None] * 5
     with client.open_batch("faraway", environments=4, seed=3, autoreset="same_step") as batch:
@@ -184,7 +184,7 @@ def test_a_rollout_after_a_failed_one_starts_again(client: boardwire.Client) -> 
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
-def test_what_cannot_be_collected_is_refused(client: boardwire.Client) -> None:
+def test_invalid_rollouts_are_refused(client: boardwire.Client) -> None:
     with client.open_batch("faraway", environments=2, autoreset="disabled") as batch:
         assert batch.autoreset == "disabled"
         with pytest.raises(ValueError, match="must start episodes itself"):
@@ -193,9 +193,9 @@ def test_what_cannot_be_collected_is_refused(client: boardwire.Client) -> None:
         with pytest.raises(ValueError, match="`steps` must be at least 1; got 0"):
             boardwire.Rollouts(batch, 0)
 
-        def half(asked: boardwire.Decisions) -> tuple[Any, Any, Any]:
-            zero = np.zeros(len(asked.seat))
-            return asked.mask.argmax(axis=1) + 0.5, zero, zero
+        def half(decisions: boardwire.Decisions) -> tuple[Any, Any, Any]:
+            zero = np.zeros(len(decisions.seat))
+            return decisions.mask.argmax(axis=1) + 0.5, zero, zero
 
         with pytest.raises(ValueError, match=r"the learner must return one integer .* got float64\[[12]\]"):
             boardwire.Rollouts(batch, 10).collect(half)
@@ -212,17 +212,17 @@ class Snapshot:
     """A policy with a number."""
 
     def __init__(self, number: int) -> None:
-        """Has been asked nothing yet."""
+        """Has made no decision yet."""
         self.number = number
-        self.asked: set[tuple[int, int]] = set()
+        self.decided: set[tuple[int, int]] = set()
 
-    def __call__(self, asked: Decisions) -> Any:
-        """Chooses lowest actions and notes where."""
-        self.asked |= set(zip(asked.environment.tolist(), asked.seat.tolist(), strict=True))
-        return lowest(asked.mask)
+    def __call__(self, decisions: Decisions) -> Any:
+        """Chooses the lowest actions, and notes environments and seats."""
+        self.decided |= set(zip(decisions.environment.tolist(), decisions.seat.tolist(), strict=True))
+        return lowest(decisions.mask)
 
 
-def test_the_newest_stays_and_some_of_every_age() -> None:
+def test_a_league_keeps_the_newest_snapshot_and_some_of_every_age() -> None:
     ages = np.zeros(100)
     for seed in range(50):
         league = boardwire.League(size=5, seed=seed)
@@ -233,11 +233,11 @@ def test_the_newest_stays_and_some_of_every_age() -> None:
         numbers = [member.number for member in league.members]  # type: ignore[attr-defined]
         assert numbers == sorted(set(numbers))
         ages[numbers] += 1
-    # Those that are older are fewer, but they are not gone.
+    # Some old snapshots remain.
     assert ages[:90].sum() > 25
 
 
-def test_members_have_all_seats_but_one_of_the_learners(client: boardwire.Client) -> None:
+def test_a_member_plays_all_but_one_of_the_learners_seats(client: boardwire.Client) -> None:
     line_ups = [["agent"] * 3, ["agent", "greedy", "agent"], ["greedy", "agent", "greedy"]]
     n = 60
     with client.open_batch("rauha", environments=n, line_ups=line_ups, seed=3) as batch:
@@ -246,11 +246,11 @@ def test_members_have_all_seats_but_one_of_the_learners(client: boardwire.Client
         members = Snapshot(1), Snapshot(2)
         for member in members:
             league.add(member)
-        seen = np.zeros((3, 3))
+        counts = np.zeros((3, 3))
         for _ in range(30):
             players = league.players(batch, 0.5)
             league_plays = np.asarray(players.any(axis=1))
-            # Where the learner has but one seat nobody takes it; of the others it is half.
+            # Members play in half of the environments where the learner has several seats.
             assert league_plays.sum() == n * 2 // 3 // 2
             assert not league_plays[2::3].any()
             assert not (players * ~batch.agents).any()
@@ -259,20 +259,20 @@ def test_members_have_all_seats_but_one_of_the_learners(client: boardwire.Client
                 assert seated.count(0) == 1
                 assert len(set(seated)) == 2
                 own = [seat for seat in range(3) if learners[at][seat] and players[at, seat] == 0]
-                seen[at % 3, own] += 1
-        # The learner's seat is any of those it may have.
-        assert (seen[0] > 100 / 2).all()
-        assert (seen[1, [0, 2]] > 100 / 2).all()
+                counts[at % 3, own] += 1
+        # The learner keeps each of its seats about equally often.
+        assert (counts[0] > 100 / 2).all()
+        assert (counts[1, [0, 2]] > 100 / 2).all()
         rollouts = boardwire.Rollouts(batch, 20)
         rollouts.play_against(league.members, players)
         learner = Snapshot(0)
-        rollouts.collect(lambda asked: (learner(asked), np.zeros(len(asked.seat)), np.zeros(len(asked.seat))))
+        rollouts.collect(lambda decisions: (learner(decisions), *np.zeros((2, len(decisions.seat)))))
         for number, player in enumerate((learner, *members)):
-            assert player.asked == {
+            assert player.decided == {
                 (int(at), int(seat)) for at, seat in np.argwhere((players == number) & batch.agents)
             }
 
 
-def test_a_league_of_nobody_is_refused() -> None:
+def test_a_league_of_size_0_is_refused() -> None:
     with pytest.raises(ValueError, match="`size` must be at least 1; got 0"):
         boardwire.League(size=0)

@@ -45,7 +45,7 @@ def test_self_play_credits_every_seat_for_its_last_decision(
         assert (again.decided[0] == -1).all()
 
 
-def test_a_reset_of_others_takes_no_reward_along(client: boardwire.Client) -> None:
+def test_a_reset_of_other_rows_carries_no_reward_into_the_next_episode(client: boardwire.Client) -> None:
     with client.open_batch("faraway", environments=2, seed=1, autoreset="same_step") as batch:
         reader = boardwire.SelfPlay(batch)
         turn = reader.reset()
@@ -60,7 +60,7 @@ def test_a_reset_of_others_takes_no_reward_along(client: boardwire.Client) -> No
 
 
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
-def test_a_reset_of_others_tells_no_end_again(
+def test_a_reset_of_other_rows_does_not_report_an_end_again(
     client: boardwire.Client, autoreset: boardwire.Autoreset
 ) -> None:
     n = 3
@@ -77,7 +77,7 @@ def test_a_reset_of_others_tells_no_end_again(
             assert not turn.reward[ended].any()
             assert (turn.decided[ended] == -1).all()
             np.testing.assert_array_equal(turn.decided[others], np.full((1, 2), -1))
-            # Those that neither ended nor were reset keep all.
+            # The rows that neither ended nor were reset do not change.
             rest = ~ended & ~others
             for name in ("seat", "view", "mask", "reward", "decided"):
                 np.testing.assert_array_equal(getattr(turn, name)[rest], getattr(before, name)[rest], name)
@@ -91,10 +91,12 @@ def test_a_reset_of_others_tells_no_end_again(
 
 
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
-def test_parts_are_read_as_the_whole_is(client: boardwire.Client, autoreset: boardwire.Autoreset) -> None:
+def test_parts_have_the_turns_of_the_whole_batch(
+    client: boardwire.Client, autoreset: boardwire.Autoreset
+) -> None:
     n = 7
-    given: Any = {"seats": 3, "environments": n, "seed": 11, "autoreset": autoreset}
-    with client.open_batch("rauha", **given) as one, client.open_batch("rauha", **given) as other:
+    settings: Any = {"seats": 3, "environments": n, "seed": 11, "autoreset": autoreset}
+    with client.open_batch("rauha", **settings) as one, client.open_batch("rauha", **settings) as other:
         whole = boardwire.SelfPlay(one)
         halves = [boardwire.SelfPlay(other, half) for half in other.halves()]
         turn, turns = whole.reset(), [half.reset() for half in halves]
@@ -110,7 +112,7 @@ def test_parts_are_read_as_the_whole_is(client: boardwire.Client, autoreset: boa
             for half, part in zip(halves, turns, strict=True):
                 half.send(part.mask.argmax(axis=1))
             turns = [half.recv() for half in halves]
-        # The mask is of the rows that are read.
+        # The mask selects among the rows of the part.
         last = np.arange(n - n // 2) == 1
         again = halves[1].reset(where=last.tolist())
         assert (again.decided[1] == -1).all()
@@ -119,7 +121,7 @@ def test_parts_are_read_as_the_whole_is(client: boardwire.Client, autoreset: boa
             halves[1].reset(where=np.ones(n, np.bool_))
 
 
-def test_a_reset_leaves_nothing_of_before_to_receive(client: boardwire.Client) -> None:
+def test_a_reset_discards_pending_responses(client: boardwire.Client) -> None:
     with client.open_batch("faraway", environments=4, seed=5) as batch:
         play = boardwire.SelfPlay(batch)
         turn = play.reset()
@@ -134,20 +136,20 @@ def test_a_reset_leaves_nothing_of_before_to_receive(client: boardwire.Client) -
             play.recv()
 
 
-def test_a_part_of_a_step_has_what_ended_in_it(client: boardwire.Client) -> None:
+def test_a_part_of_a_step_has_only_its_own_ends(client: boardwire.Client) -> None:
     with client.open_batch(
         "faraway", environments=9, seed=1, autoreset="same_step", columns=["scores"]
     ) as batch:
-        shown, ends = batch.reset(), 0
+        step, ends = batch.reset(), 0
         while ends < 20:
-            shown = batch.step(shown.mask.argmax(axis=1))
-            part = shown.part(slice(3, 7))
+            step = batch.step(step.mask.argmax(axis=1))
+            part = step.part(slice(3, 7))
             assert part.first == 3
-            np.testing.assert_array_equal(part.view, shown.view[3:7])
-            within = (shown.ended >= 3) & (shown.ended < 7)
-            np.testing.assert_array_equal(part.ended, shown.ended[within])
+            np.testing.assert_array_equal(part.view, step.view[3:7])
+            within = (step.ended >= 3) & (step.ended < 7)
+            np.testing.assert_array_equal(part.ended, step.ended[within])
             assert part.scores is not None
-            assert shown.scores is not None
-            np.testing.assert_array_equal(part.scores, shown.scores[within])
-            np.testing.assert_array_equal(part.part(slice(1, 2)).view, shown.view[4:5])
+            assert step.scores is not None
+            np.testing.assert_array_equal(part.scores, step.scores[within])
+            np.testing.assert_array_equal(part.part(slice(1, 2)).view, step.view[4:5])
             ends += len(part.ended)
