@@ -143,8 +143,9 @@ def evaluate(
             reward=reward,
         ) as batch:
             rewards[first:end] = _play(batch, policy, opponent)
-    control_means = None if control is None else _by_deal(control.rewards)
-    mean, interval = estimate(_by_deal(rewards), BOUNDS[reward], control_means, control_weight)
+    control_means = None if control is None else control.rewards.mean(axis=1, dtype=np.float64)
+    means = rewards.mean(axis=1, dtype=np.float64)
+    mean, interval = estimate(means, BOUNDS[reward], control_means, control_weight)
     fair = {"win": 1 / count, "rank": 0.0}.get(reward)
     return Evaluation(mean=mean, interval=interval, rewards=rewards, fair=fair, deals=settings)
 
@@ -169,11 +170,6 @@ def _play(batch: Batch, policy: Policy, opponent: Policy | None) -> NDArray[np.f
         rewards[ends] = step.reward[ends, own[ends]]
         left &= ~ends
     return rewards.reshape(-1, seats)
-
-
-def _by_deal(rewards: NDArray[np.float32]) -> NDArray[np.float64]:
-    means: NDArray[np.float64] = rewards.mean(axis=1, dtype=np.float64)
-    return means
 
 
 def estimate(
@@ -242,7 +238,8 @@ class Versus:
         """
         better, worse = (self.evaluations[name, against] for name in (first, second))
         least, most = BOUNDS[better.deals["reward"]]
-        return estimate(_by_deal(better.rewards - worse.rewards), (least - most, most - least))
+        means = (better.rewards - worse.rewards).mean(axis=1, dtype=np.float64)
+        return estimate(means, (least - most, most - least))
 
     def __str__(self) -> str:
         """Returns a text table with a row for each policy and a column for each opponent."""

@@ -70,9 +70,6 @@ def record(
         progress: Is called with a number of episodes after each file, and once for those already recorded.
         client: A client of a running server; by default of the private server of this process.
 
-    Returns:
-        The recording, ready to be read.
-
     Raises:
         ValueError: `episodes` or `environments` is below 1, or the line-ups are invalid. The folder has
             another recording. A policy has not returned a whole number for each decision.
@@ -131,7 +128,7 @@ def record_arena(
         client: A client of a running server; by default of the private server of this process.
 
     Returns:
-        The recording, ready to be read. With n line-ups, episode i is deal i // n in line-up i % n.
+        The recording. With n line-ups, episode i is deal i // n in line-up i % n.
 
     Raises:
         FileNotFoundError: The folder has no replays.

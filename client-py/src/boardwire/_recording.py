@@ -145,7 +145,7 @@ class Recording:
 
         Raises:
             FileNotFoundError: The folder has no such files.
-            ValueError: A file belongs to another recording, or has an unknown format.
+            ValueError: A file belongs to another recording, or has an unknown format or other columns.
         """
         self.folder = Path(folder)
         self.files = tuple(sorted(self.folder.glob(FILES)))
@@ -296,11 +296,7 @@ def _schema(facts: RecordingFacts) -> Any:
 
 
 def _facts(file: Path) -> RecordingFacts:
-    """Returns the facts in a file's metadata.
-
-    Raises:
-        ValueError: The file is not part of a recording, or has an unknown format or other columns.
-    """
+    """Returns the facts in a file's metadata, after it checks the format and the columns."""
     import pyarrow.parquet as pq
 
     found = pq.read_schema(file)

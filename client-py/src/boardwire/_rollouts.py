@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,7 @@ class Rollouts:
                 "the batch must start episodes itself: open it with autoreset next_step or same_step"
             )
         self.batch, self.steps = batch, steps
-        self._gamma, self._lam = gamma, lam
+        self._advantages = partial(advantages, gamma=gamma, lam=lam)
         self.play_against((), np.zeros_like(batch.agents, np.int64))
         self._parts = batch.parts(min(batch.environments, 2))
         self._last: list[BatchStep] = []
@@ -229,19 +230,11 @@ class Rollouts:
                 last_value[latest.first + at] = learner(self._decisions_of(number, at))[2]
         columns = self._buffers.copy()
         reward, over = columns.pop("reward"), columns.pop("over")
-        advantage, valid = advantages(
-            columns["seat"],
-            columns["value"],
-            reward,
-            over,
-            last_seat,
-            last_value,
-            gamma=self._gamma,
-            lam=self._lam,
-        )
+        seat, value = columns["seat"], columns["value"]
+        advantage, valid = self._advantages(seat, value, reward, over, last_seat, last_value)
         return Rollout(
             advantage=advantage[valid],
-            returns=advantage[valid] + columns["value"][valid],
+            returns=advantage[valid] + value[valid],
             environment=np.nonzero(valid)[1],
             rewards=reward[over],
             ended=np.nonzero(over)[1],

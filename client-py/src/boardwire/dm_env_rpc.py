@@ -1,7 +1,7 @@
 """A gateway to a Boardwire server for agents that speak `dm_env_rpc.v1`.
 
-    python -m boardwire.dm_env_rpc                                    # beside a private server
-    python -m boardwire.dm_env_rpc --server 127.0.0.1:50051           # in front of a server that runs
+    python -m boardwire.dm_env_rpc                            # starts a private server
+    python -m boardwire.dm_env_rpc --server 127.0.0.1:50051   # uses a running server
 
 A world of dm_env_rpc is a batch of one environment: the agent plays one seat and bots play the others. Rules,
 observations and rewards are those of batches: docs/frameworks/dm_env_rpc.md.
@@ -19,7 +19,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any, get_args
 
 import grpc
@@ -28,12 +27,10 @@ from dm_env_rpc.v1 import dm_env_rpc_pb2 as pb
 from dm_env_rpc.v1 import dm_env_rpc_pb2_grpc, tensor_spec_utils, tensor_utils
 from google.protobuf import any_pb2
 from google.rpc import code_pb2, error_details_pb2, status_pb2
-from numpy.typing import NDArray
 
 import boardwire
 
 from ._dm_env_rpc_settings import OPTION, Settings, invalid, unpacked
-from ._fields import ViewField
 from ._shared import add_connection_options, connect_with_options
 from ._types import AGENT, BatchStep, IllegalActions, Reward
 from .errors import BoardwireError, Gone, NotFound, NotPossibleNow, ServerFault, ServerFull
@@ -86,15 +83,18 @@ class _World:
         observe(REWARD, lambda step: np.float32(step.reward[0, seat]), "reward", pb.FLOAT, (), None)
         observe(SUBSTITUTED, lambda step: np.int8(step.substituted[0]), "substituted", pb.INT8, (), 1)
         for uid, field in enumerate(batch.spec.fields.values(), FIRST_FIELD):
-            # `DmEnvAdaptor` adds 1 to the maximum of a scalar, in the scalar's dtype.
+            # `DmEnvAdaptor` adds 1 to the maximum of a scalar, in the scalar's dtype. It nests names by dots.
             kind, dtype = (pb.UINT8, np.uint8) if field.max < 255 else (pb.INT32, np.int32)
-            # Clients that nest names by dots get all fields in `observation["view"]`.
-            observe(uid, partial(_decoded, field, dtype), f"view.{field.name}", kind, field.shape, field.max)
+
+            def decode(step: BatchStep, field: Any = field, dtype: Any = dtype) -> Any:
+                return field.decode(step.view[0]).astype(dtype)
+
+            observe(uid, decode, f"view.{field.name}", kind, field.shape, field.max)
         worlds[self.name] = self
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        """Lets the caller alone use the world, if it still exists."""
+        """Locks the world, or raises `NotFound` if it no longer exists."""
         with self._lock:
             if self.name not in self._worlds:
                 raise _absent(self.name)
@@ -149,10 +149,6 @@ def _bound(spec: pb.TensorSpec, name: str, dtype: int, shape: Sequence[int], mos
         tensor_spec_utils.set_bounds(spec, 0, most)
 
 
-def _decoded(field: ViewField, dtype: type[np.generic], step: BatchStep) -> NDArray[np.generic]:
-    return field.decode(step.view[0]).astype(dtype)
-
-
 def _absent(name: str) -> NotFound:
     return NotFound(
         f"there is no world {name!r}: it was destroyed, its creator's stream ended, or it was idle too long"
@@ -181,9 +177,8 @@ class Gateway(dm_env_rpc_pb2_grpc.EnvironmentServicer):  # type: ignore[misc]
                 except Exception:
                     # A bug in the gateway fails the request, but does not end the stream.
                     _LOG.exception("a request of dm_env_rpc could not be answered")
-                    yield pb.EnvironmentResponse(
-                        error=_status(ServerFault("internal error in the gateway; see its log"))
-                    )
+                    fault = ServerFault("internal error in the gateway; see its log")
+                    yield pb.EnvironmentResponse(error=_status(fault))
         finally:
             agent.end()
 

@@ -44,11 +44,13 @@ class Components(nn.Module):
     def __init__(self, spec: GameSpec, width: int) -> None:
         """Initializes the learned vectors to 0, so that only the printed data counts at first."""
         super().__init__()
-        printed = _printed(spec)
-        is_component = np.ones((len(printed), 1), np.float32)
+        tables = spec.tables
+        # The tables have no common columns.
+        printed = torch.block_diag(*(torch.tensor(described(table, tables)[1]) for table in tables.values()))
+        is_component = torch.ones(len(printed), 1)
         is_component[list(spec.row_offsets.values())] = 0
-        self.register_buffer("printed", torch.from_numpy(printed), persistent=False)
-        self.register_buffer("is_component", torch.from_numpy(is_component), persistent=False)
+        self.register_buffer("printed", printed, persistent=False)
+        self.register_buffer("is_component", is_component, persistent=False)
         self.shared = nn.Linear(printed.shape[1], width, bias=False)
         self.own = nn.Parameter(torch.zeros(len(printed), width))
 
@@ -277,18 +279,6 @@ def export(network: Network, file: str | os.PathLike[str]) -> None:
     )
     program.model.metadata_props.update(facts)
     program.save(file)
-
-
-def _printed(spec: GameSpec) -> NDArray[np.float32]:
-    """Returns the data printed on each component: `float32[rows, columns of all tables]`."""
-    blocks = [described(table, spec.tables)[1] for table in spec.tables.values()]
-    out = np.zeros((sum(map(len, blocks)), sum(block.shape[1] for block in blocks)), np.float32)
-    row = column = 0
-    for block in blocks:
-        rows, columns = block.shape
-        out[row : row + rows, column : column + columns] = block
-        row, column = row + rows, column + columns
-    return out
 
 
 def _describes(field: ViewField, named: ViewField) -> bool:
