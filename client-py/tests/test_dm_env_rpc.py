@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from unittest.mock import Mock
 
 import dm_env
 import numpy as np
@@ -22,6 +23,7 @@ from raw import refusal
 from tables import IDS
 
 import boardwire
+from boardwire import errors
 from boardwire.dm_env_rpc import WORLDS, serve
 
 pack = tensor_utils.pack_tensor
@@ -321,6 +323,17 @@ def test_a_world_ends_when_it_is_destroyed_or_its_creators_stream_ends(
             break
         connection.send(pb.LeaveWorldRequest())
         assert time.monotonic() < deadline
+
+
+def test_a_world_ends_when_the_server_closes_its_idle_batch(
+    connection: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = create_world(connection)
+    connection.send(pb.JoinWorldRequest(world_name=name))
+    monkeypatch.setattr(boardwire.Batch, "reset", Mock(side_effect=errors.Gone("closed when idle")))
+    for message in ("closed when idle", "there is no world .*: it was destroyed, .* or it was idle too long"):
+        with pytest.raises(error.DmEnvRpcError, match=message):
+            connection.send(pb.StepRequest())
 
 
 def test_a_stream_has_a_limit_of_worlds(connection: Any, gateway: str) -> None:
