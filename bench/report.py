@@ -143,8 +143,8 @@ def front_table(rows):
         cells = []
         for name in ours:
             figure = rows[f"boardwire faraway {name}"]["figure"]
-            shown = number(figure) if figure else "failed"
-            cells.append(f"**{shown}**" if figure and fastest and figure < fastest else shown)
+            text = number(figure) if figure else "failed"
+            cells.append(f"**{text}**" if figure and fastest and figure < fastest else text)
         lines.append([label, *cells, f"{peers[0]['row']}: {number(fastest)}" if fastest else "none measured"])
     return table(["driven from Python", "in the process", "behind a server", "fastest peer"], lines)
 
