@@ -224,20 +224,16 @@ class Recording:
     ) -> tuple[MinariDataset, ...]:
         """Creates a Minari dataset for each seat: `NAME-seatS-v0`, such as `faraway/greedy-seat0-v0`.
 
-        Minari stores datasets in the folder that `MINARI_DATASETS_PATH` names, or else in the home directory.
-        An observation is a `Dict` of `observation` and `action_mask`, as in environments with
-        `mask="observation"`. If a seat has always met the same bots, `recover_environment(eval_env=True)`
-        returns such an environment. The seed of an episode repeats its deal in a match or a batch. The
-        `reset` of that environment instead draws the seeds of its episodes from its argument.
+        docs/data.md describes the datasets. Minari stores them in the folder `MINARI_DATASETS_PATH`, or else
+        in the home directory.
 
         Args:
             name: The name without seat and version; the part before a `/` is Minari's namespace.
             observation: `features` for one `float32` vector, `ids` for the fields of the view by name.
             player: Includes only the episodes of each seat that this player played.
             progress: Is called with 1 for every written episode of a seat.
-            client: A client of a running server, which gives the spec of the table; by default of the private
-                server of this process.
-            about: Further metadata for Minari: `author`, `author_email`, `code_permalink`, `description`, ...
+            client: A client of a running server; by default of the private server of this process.
+            about: Further metadata for Minari, such as `author` and `description`.
 
         Raises:
             ValueError: The dataset already exists, or the server has other rules.
