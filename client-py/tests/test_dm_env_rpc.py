@@ -19,7 +19,7 @@ from dm_env import test_utils
 from dm_env_rpc.v1 import compliance, dm_env_adaptor, error, tensor_utils
 from dm_env_rpc.v1 import connection as connections
 from dm_env_rpc.v1 import dm_env_rpc_pb2 as pb
-from raw import refusal
+from raw import stream_error
 from tables import IDS
 
 import boardwire
@@ -190,7 +190,7 @@ def test_nested_settings_are_options_of_the_game(connection: Any) -> None:
     assert create(connection, {"game": "faraway", "options": {"variant": "advanced"}})
     with pytest.raises(error.DmEnvRpcError, match="option `variant` must be ") as caught:
         create(connection, {"game": "faraway", "options": {"variant": "wild"}})
-    assert refusal(caught.value._status_proto).reason == "OPTION_VALUE_INVALID"
+    assert stream_error(caught.value._status_proto).reason == "OPTION_VALUE_INVALID"
 
 
 def test_each_world_handles_illegal_actions_by_its_setting(connection: Any) -> None:

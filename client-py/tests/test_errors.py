@@ -11,7 +11,7 @@ import pytest
 from fakes import fake_client
 from google.protobuf import any_pb2
 from google.rpc import code_pb2, error_details_pb2, status_pb2
-from raw import refusal
+from raw import stream_error
 
 from boardwire import errors
 
@@ -46,26 +46,26 @@ def test_classes_name_only_reasons_of_the_service() -> None:
 def test_a_status_becomes_an_exception(row: dict[str, str]) -> None:
     info, code = any_pb2.Any(), code_pb2.Code.Value(row["code"])
     info.Pack(error_details_pb2.ErrorInfo(reason=row["reason"], metadata={"a": "b"}))
-    failure = refusal(status_pb2.Status(code=code, message="words", details=[any_pb2.Any(), info]))
+    failure = stream_error(status_pb2.Status(code=code, message="words", details=[any_pb2.Any(), info]))
     assert type(failure) is type(errors.from_status(row["code"], row["reason"], "words"))
     assert (failure.code, failure.message, failure.metadata) == (row["code"], "words", {"a": "b"})
 
 
 @pytest.mark.parametrize("name", [name for name in code_pb2.Code.keys() if name != "OK"])  # noqa: SIM118
 def test_each_code_has_its_grpc_name(name: str) -> None:
-    failure = refusal(status_pb2.Status(code=code_pb2.Code.Value(name), message="words"))
+    failure = stream_error(status_pb2.Status(code=code_pb2.Code.Value(name), message="words"))
     assert (failure.code, failure.message) == (name, "words")
 
 
 def test_a_status_without_details_or_with_an_unknown_code_becomes_an_exception() -> None:
-    failure = refusal(status_pb2.Status(code=5, message="words"))
+    failure = stream_error(status_pb2.Status(code=5, message="words"))
     assert (type(failure), failure.code, failure.reason) == (errors.NotFound, "NOT_FOUND", "")
-    failure = refusal(status_pb2.Status(code=99, message="words"))
+    failure = stream_error(status_pb2.Status(code=99, message="words"))
     assert (type(failure), failure.code) == (errors.ServerFault, "UNKNOWN")
 
 
 def test_an_exceeded_deadline_has_a_reason_though_the_server_gives_none() -> None:
-    failure = refusal(status_pb2.Status(code=code_pb2.DEADLINE_EXCEEDED, message="words"))
+    failure = stream_error(status_pb2.Status(code=code_pb2.DEADLINE_EXCEEDED, message="words"))
     assert (type(failure), failure.reason) == (errors.CallTimeout, "TIMED_OUT")
 
 

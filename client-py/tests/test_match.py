@@ -154,21 +154,21 @@ def test_the_host_ends_an_episode_against_a_seat(client: boardwire.Client) -> No
 def test_matches_are_listed_by_game_state_and_label(client: boardwire.Client) -> None:
     labels = {"run": "a7", "round": "1"}
     with (
-        client.create_match("faraway", players=["random", "agent"], labels=labels) as one,
-        client.create_match("rauha", players=["random", "agent"], labels={"run": "a7"}) as other,
+        client.create_match("faraway", players=["random", "agent"], labels=labels) as faraway,
+        client.create_match("rauha", players=["random", "agent"], labels={"run": "a7"}) as rauha,
     ):
-        assert one.info().labels == labels
+        assert faraway.info().labels == labels
 
         def listed(*args: str, **kwargs: Any) -> set[str]:
             return {info.id for info in client.matches(*args, **kwargs)}
 
-        assert {one.id, other.id} <= listed()
-        assert listed(labels={"run": "a7"}) == {one.id, other.id}
-        assert listed(labels=labels) == {one.id}
-        assert listed("rauha", labels={"run": "a7"}) == {other.id}
-        other.close()
-        assert listed(states=["closed"], labels={"run": "a7"}) == {other.id}
-        assert listed(states=["playing", "over"], labels={"run": "a7"}) == {one.id}
+        assert {faraway.id, rauha.id} <= listed()
+        assert listed(labels={"run": "a7"}) == {faraway.id, rauha.id}
+        assert listed(labels=labels) == {faraway.id}
+        assert listed("rauha", labels={"run": "a7"}) == {rauha.id}
+        rauha.close()
+        assert listed(states=["closed"], labels={"run": "a7"}) == {rauha.id}
+        assert listed(states=["playing", "over"], labels={"run": "a7"}) == {faraway.id}
     with pytest.raises(ValueError, match="playing, over, closed"):
         client.matches(states=["lost"])  # type: ignore[list-item]
     with pytest.raises(boardwire.errors.InvalidRequest):

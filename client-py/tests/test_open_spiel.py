@@ -103,13 +103,13 @@ def test_states_equal_the_observations_of_a_match(client: boardwire.Client, game
 def test_clones_of_a_state_are_independent() -> None:
     random, game = np.random.default_rng(1), load("rauha", 3)
     state = after_deal(game)
-    kept: list[tuple[Any, list[Any]]] = []
+    clones: list[tuple[Any, list[Any]]] = []
     for number, action in enumerate(random_actions(state, random)):
-        if number % 3 == 0 and len(kept) < 25:
-            kept.append((state.clone(), revealed(state)))
+        if number % 3 == 0 and len(clones) < 25:
+            clones.append((state.clone(), revealed(state)))
         state.apply_action(action)
-    for number in random.permutation(2 * len(kept)) % len(kept):
-        clone, known = kept[number]
+    for number in random.permutation(2 * len(clones)) % len(clones):
+        clone, known = clones[number]
         assert revealed(clone) == known
         child, twin = clone.child(clone.legal_actions()[-1]), clone.clone()
         twin.apply_action(clone.legal_actions()[-1])
@@ -133,13 +133,13 @@ def test_states_survive_a_fork_and_a_killed_server() -> None:
         return after_deal(load("faraway", seed=9))
 
     expected = [advanced(new_state(), steps) for steps in (3, 9)]
-    state, kept = new_state(), new_state()
+    state, other = new_state(), new_state()
     assert advanced(state, 3) == expected[0]
-    kept.clone()
+    other.clone()
     assert in_child(lambda: advanced(state, 6)) == repr(expected[1]).encode()
     assert advanced(state, 6) == expected[1], "the child must step its own environment"
     kill_private(shared_client(None))
-    assert advanced(kept, 3) == expected[0]
+    assert advanced(other, 3) == expected[0]
     assert advanced(new_state(), 9) == expected[1]
 
 
@@ -246,13 +246,13 @@ def searched(seed: int) -> list[Any]:
         random_state=np.random.RandomState(3),
         final_policy_type=ISMCTSFinalPolicyType.NORMALIZED_VISITED_COUNT,
     )
-    found: list[Any] = []
+    decisions: list[Any] = []
     for _ in range(2):
         state = after_deal(game)
         for _ in range(3):
-            found.append((revealed(state), search.get_policy(state)))
+            decisions.append((revealed(state), search.get_policy(state)))
             state.apply_action(state.legal_actions()[0])
-    return found
+    return decisions
 
 
 def test_the_seed_determines_searches_and_a_search_changes_no_deal() -> None:

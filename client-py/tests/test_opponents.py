@@ -138,9 +138,9 @@ def test_finished_rows_keep_the_observation_of_the_agent() -> None:
         if terminated.any():
             break
     over = np.flatnonzero(terminated)
-    kept = {name: values[over] for name, values in obs.items()}
+    finished = {name: values[over] for name, values in obs.items()}
     obs, _ = envs.reset(options={"reset_mask": ~terminated})
-    for name, values in kept.items():
+    for name, values in finished.items():
         np.testing.assert_array_equal(obs[name][over], values)
     envs.close()
 

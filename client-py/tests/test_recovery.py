@@ -113,7 +113,7 @@ def test_a_step_raises_and_a_seeded_reset_equals_a_new_environment(server: Serve
 def test_a_reset_without_seed_continues_the_generator_of_the_environment(server: Server, kind: Kind) -> None:
     def results(failed_resets: int) -> list[bytes]:
         env = kind.make(server.address)
-        made = [kind.reset(env, 7)]
+        observed = [kind.reset(env, 7)]
         kind.step(env)
         server.crash()
         for _ in range(failed_resets if server.address else 0):
@@ -122,9 +122,9 @@ def test_a_reset_without_seed_continues_the_generator_of_the_environment(server:
             with pytest.raises((boardwire.BoardwireError, gymnasium.error.ResetNeeded), match="reset"):
                 kind.step(env)
         server.restart()
-        made += [kind.reset(env, None), kind.step(env), kind.reset(env, None)]
+        observed += [kind.reset(env, None), kind.step(env), kind.reset(env, None)]
         env.close()
-        return [pickle.dumps(part) for part in made]
+        return [pickle.dumps(part) for part in observed]
 
     # A failed reset draws no random number.
     once = results(0)

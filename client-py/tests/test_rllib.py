@@ -272,10 +272,10 @@ def test_training_moves_to_another_server() -> None:
             algorithm = config(1, address=[remaining, lost.address]).fault_tolerance(**options).build_algo()
 
             def servers() -> list[list[str]]:
-                found: list[list[str]] = algorithm.env_runner_group.foreach_env_runner(
+                addresses: list[list[str]] = algorithm.env_runner_group.foreach_env_runner(
                     lambda runner: [each.unwrapped.server for each in runner.env.envs], local_env_runner=False
                 )
-                return found
+                return addresses
 
             losses(algorithm, 1)
             assert servers() == [[lost.address] * 2]

@@ -228,9 +228,9 @@ def test_a_reset_can_follow_an_interrupted_reset(
         patched.setattr(seat, "observe", interrupted)
         with pytest.raises(KeyboardInterrupt):
             seat.reset(5)
-    found = seat.reset(6)
+    opening = seat.reset(6)
     expected = client.create_match("faraway", players=["agent", "random"], seed=1).join(0).reset(6)
-    np.testing.assert_array_equal(found.view, expected.view)
+    np.testing.assert_array_equal(opening.view, expected.view)
 
 
 def test_a_stream_opened_after_the_end_raises_match_closed(client: boardwire.Client) -> None:

@@ -145,10 +145,10 @@ def test_threads_share_a_connection(address: str) -> None:
     def play(seed: int) -> tuple[int, ...]:
         match = client.create_match("faraway", players=["agent", "random"], seed=seed)
         with match, match.join(0) as seat:
-            seen = seat.observe()
-            while not seen.over:
-                seen = seat.act(int(seen.mask.argmax()))
-            return seen.scores
+            obs = seat.observe()
+            while not obs.over:
+                obs = seat.act(int(obs.mask.argmax()))
+            return obs.scores
 
     with boardwire.connect(address) as client, futures.ThreadPoolExecutor(8) as threads:
         assert list(threads.map(play, [3] * 24)) == [play(3)] * 24

@@ -46,17 +46,17 @@ def parallel_openings(target: Target, size: int) -> str:
     with Stubs(target.address) as stubs:
         for _ in range(2):
             futures = [stubs.batches.OpenBatch.future(opening(256)) for _ in range(size)]
-            ended = Counter(outcome(each) for each in futures)
+            outcomes = Counter(outcome(each) for each in futures)
             expect(
-                ended == {OK: allowed, "CALLER_FULL": size - allowed},
-                f"openings ended as {format_counts(ended)}",
+                outcomes == {OK: allowed, "CALLER_FULL": size - allowed},
+                f"openings ended as {format_counts(outcomes)}",
             )
             for each in futures:
                 if each.code() is grpc.StatusCode.OK:
                     opened = each.result()
                     close = pb.CloseBatchRequest(batch_id=opened.batch.id)
                     stubs.batches.CloseBatch(close, metadata=bearer(opened.token))
-    return format_counts(ended)
+    return format_counts(outcomes)
 
 
 @attack(quick=20, full=200, flags=lambda size: ("--max-environments", 8_192), slack=64)

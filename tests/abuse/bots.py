@@ -24,17 +24,17 @@ SLOWEST_DECISION = 2.0
 def expensive_bots(target: Target, size: int) -> str:
     """Matches of five expensive bots each, without agents. Closing them ends the work."""
     usual = target.load(1)
-    made: list[pb.CreateMatchResponse] = []
+    matches: list[pb.CreateMatchResponse] = []
     with Stubs(target.address) as stubs:
         request = match_request(["mc:10000"] * 5)
         created = flood(
             stubs.matches.CreateMatch.future,
             [request] * size,
-            on_response=lambda _, response: made.append(response),
+            on_response=lambda _, response: matches.append(response),
         )
         expect(created == {OK: size}, f"matches were created as {format_counts(created)}")
         wait_until(lambda: target.load(0.25) > usual + 0.3, 30, "no bot plays")
-        for match in made:
+        for match in matches:
             close = pb.CloseMatchRequest(match_id=match.match.id)
             stubs.matches.CloseMatch(close, metadata=bearer(match.host_token))
         took = wait_until(lambda: target.load(0.25) < usual + 0.3, 30, "bots of closed matches still play")
@@ -70,13 +70,13 @@ def abandoned_rollouts(target: Target, size: int) -> str:
 @attack(quick=100, full=1_000)
 def expensive_bots_of_another_caller(target: Target, size: int) -> str:
     """One caller creates matches of expensive bots. A bot of another caller must stay fast."""
-    made: list[pb.CreateMatchResponse] = []
+    matches: list[pb.CreateMatchResponse] = []
     with Stubs(target.address) as stubs, Stubs(target.unix) as others:
         request = match_request(["mc:10000"] * 5)
         created = flood(
             stubs.matches.CreateMatch.future,
             [request] * size,
-            on_response=lambda _, response: made.append(response),
+            on_response=lambda _, response: matches.append(response),
         )
         expect(created == {OK: size}, f"matches were created as {format_counts(created)}")
         seat, slowest = Seat(others, ["agent", "mc:160"]), 0.0
@@ -86,7 +86,7 @@ def expensive_bots_of_another_caller(target: Target, size: int) -> str:
             wait_until(lambda: 0 in seat.observe().pending, 60, "a bot of another caller did not decide")
             slowest = max(slowest, time.monotonic() - start)
         expect(slowest < SLOWEST_DECISION, f"a bot of another caller took {slowest:.1f} s for a decision")
-        for match in made:
+        for match in matches:
             close = pb.CloseMatchRequest(match_id=match.match.id)
             stubs.matches.CloseMatch(close, metadata=bearer(match.host_token))
     return f"a bot of another caller decided within {slowest * 1000:.0f} ms"

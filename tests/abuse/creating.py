@@ -101,10 +101,10 @@ def waiting_calls(target: Target, size: int) -> str:
             "the server did not reject calls",
         )
         seat.alternate()
-        ended = Counter(outcome(each) for each in futures)
-        expect(ended == {OK: 16, "SEAT_BUSY": size - 16}, f"the calls ended as {format_counts(ended)}")
+        outcomes = Counter(outcome(each) for each in futures)
+        expect(outcomes == {OK: 16, "SEAT_BUSY": size - 16}, f"the calls ended as {format_counts(outcomes)}")
         seat.close()
-    return format_counts(ended)
+    return format_counts(outcomes)
 
 
 @attack(
@@ -125,10 +125,10 @@ def permitted_waiting_calls(target: Target, size: int) -> str:
             lambda: any(each.done() for each in futures), CALL_TIMEOUT, "the server did not reject a call"
         )
         seat.alternate()
-        ended = Counter(outcome(each) for each in futures)
-        expect(ended == {OK: size, "SEAT_BUSY": 1}, f"the calls ended as {format_counts(ended)}")
+        outcomes = Counter(outcome(each) for each in futures)
+        expect(outcomes == {OK: size, "SEAT_BUSY": 1}, f"the calls ended as {format_counts(outcomes)}")
         seat.close()
-    return format_counts(ended)
+    return format_counts(outcomes)
 
 
 @attack(quick=20, full=300)

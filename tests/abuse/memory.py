@@ -224,12 +224,12 @@ def announced_messages(target: Target, size: int) -> str:
     with Stubs(target.unix) as stubs:
         batch = stubs.batches.OpenBatch(batch_request(["agent", "random"], 1 << 15))
         reset = batch_pb.ResetBatchRequest(batch_id=batch.batch.id)
-        ended = Counter[str]()
+        outcomes = Counter[str]()
         for _ in range(20):
-            ended[outcome(stubs.batches.ResetBatch.future(reset, metadata=bearer(batch.token)))] += 1
+            outcomes[outcome(stubs.batches.ResetBatch.future(reset, metadata=bearer(batch.token)))] += 1
     for wire in wires:
         wire.close()
-    expect(ended == {OK: 20}, f"large responses to another caller ended as {format_counts(ended)}")
+    expect(outcomes == {OK: 20}, f"large responses to another caller ended as {format_counts(outcomes)}")
     return f"{size} announced"
 
 
@@ -245,16 +245,16 @@ def silent_calls(target: Target, size: int) -> str:
         wires[-1].call(paths[turn % 2], data=bytes(4) if turn % 3 else b"", end=False)
     for wire in wires:
         wire.flush()
-    ended = Counter[str]()
+    outcomes = Counter[str]()
     for wire in wires:
         wire.pump(lambda wire=wire: len(wire.ended) >= min(size, opened_on), 30)  # type: ignore[misc]
-        ended.update(wire.ended.values())
+        outcomes.update(wire.ended.values())
         wire.close()
     expect(
-        ended.total() == size,
-        f"{size - ended.total():,} calls did not end; the other calls ended as {format_counts(ended)}",
+        outcomes.total() == size,
+        f"{size - outcomes.total():,} calls did not end; the other calls ended as {format_counts(outcomes)}",
     )
-    return f"ended as {format_counts(ended)}"
+    return f"ended as {format_counts(outcomes)}"
 
 
 @attack(quick=100, full=300, flags=flags)

@@ -64,7 +64,7 @@ def fill(message: Any, text: str) -> None:
 @attack(quick=2, full=20)
 def long_names(target: Target, size: int) -> str:
     """Requests with three kilobytes in each string: the errors must have reasons."""
-    ended = Counter[str]()
+    outcomes = Counter[str]()
     texts = ["x" * 3_000, "\u00e4" * 1_500, "\u3042" * 1_000, "%" * 3_000, "\n\0\x7f" * 1_000, "agent" * 500]
     with Stubs(target.address) as stubs:
         for turn in range(size * len(texts)):
@@ -84,16 +84,16 @@ def long_names(target: Target, size: int) -> str:
                             message.SerializeToString(), metadata=bearer("t" * 900), timeout=CALL_TIMEOUT
                         )
                         result = outcome(call)
-                        ended[result] += 1
+                        outcomes[result] += 1
                         allowed = " without a reason" not in result and result != "INTERNAL"
                         expect(allowed, f"{path} with {name} ended as {result}")
-    return format_counts(ended)
+    return format_counts(outcomes)
 
 
 @attack(quick=1, full=8)
 def long_messages(target: Target, size: int) -> str:
     """Request ids of 10 and 60 MiB, 63 MiB of empty players, steps of 65 MiB."""
-    ended = Counter[str]()
+    outcomes = Counter[str]()
     bodies = {
         "/boardwire.v1.MatchService/CreateMatch": [
             match_request([], request_id="a" * length).SerializeToString() for length in (10 * MIB, 60 * MIB)
@@ -106,16 +106,16 @@ def long_messages(target: Target, size: int) -> str:
         for _ in range(size):
             for path, messages in bodies.items():
                 calls = [method(stubs.channel, path).future(each, timeout=CALL_TIMEOUT) for each in messages]
-                ended.update(outcome(each) for each in calls)
-    expect(set(ended) == {"MESSAGE_TOO_LARGE"}, f"long messages ended as {format_counts(ended)}")
+                outcomes.update(outcome(each) for each in calls)
+    expect(set(outcomes) == {"MESSAGE_TOO_LARGE"}, f"long messages ended as {format_counts(outcomes)}")
     expect(target.peak() < 200, f"the server used {target.peak():.0f} MiB")
-    return format_counts(ended)
+    return format_counts(outcomes)
 
 
 @attack(quick=20, full=500)
 def invalid_calls(target: Target, size: int) -> str:
     """Wrong lengths, content that is not gRPC, too long headers: each call fails alone."""
-    ended = Counter[str]()
+    outcomes = Counter[str]()
     repeated = [("content-type", "application/grpc")] * 3
     for _ in range(size):
         wire = Wire(target)
@@ -140,10 +140,10 @@ def invalid_calls(target: Target, size: int) -> str:
         wire.flush()
         wire.pump(lambda wire=wire, last=last: len(wire.ended) >= last // 2 + 1, 10)  # type: ignore[misc]
         expect(wire.ended.get(last) == "0", f"the last call ended as {wire.ended.get(last)}, {wire.ended}")
-        ended.update(wire.ended.values())
+        outcomes.update(wire.ended.values())
         wire.close()
     check_served(target)
-    return format_counts(ended)
+    return format_counts(outcomes)
 
 
 @attack(quick=12, full=60, flags=lambda size: ("--max-connection-bytes", 64 * MIB))
@@ -172,7 +172,7 @@ def unfinished_messages(target: Target, size: int) -> str:
 @attack(quick=50, full=500)
 def invalid_streams(target: Target, size: int) -> str:
     """Streams with empty requests, invalid bytes and wrong tokens."""
-    ended = Counter[str]()
+    outcomes = Counter[str]()
     for _ in range(size):
         # The server closes a connection after a thousand streams that failed while sending.
         with Stubs(target.address) as stubs:
@@ -183,10 +183,13 @@ def invalid_streams(target: Target, size: int) -> str:
                     for messages in BODIES:
                         responses = call(iter(messages), metadata=bearer(token), timeout=CALL_TIMEOUT)
                         try:
-                            ended[OK] += len(list(responses))
+                            outcomes[OK] += len(list(responses))
                         except grpc.RpcError as error:
-                            ended[reason(error)] += 1
+                            outcomes[reason(error)] += 1
             seat.act()
             seat.close()
-    expect(not any(" without a reason" in each for each in ended), f"streams ended as {format_counts(ended)}")
-    return format_counts(ended)
+    expect(
+        not any(" without a reason" in each for each in outcomes),
+        f"streams ended as {format_counts(outcomes)}",
+    )
+    return format_counts(outcomes)

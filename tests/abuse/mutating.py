@@ -199,7 +199,7 @@ def valid(stubs: Stubs) -> list[Call]:
 
 def send(address: str, count: int, seed: int) -> Counter[str]:
     """Makes mutated calls over one connection and counts their outcomes."""
-    rng, ended, free = random.Random(seed), Counter[str](), threading.Semaphore(WIDTH)
+    rng, outcomes, free = random.Random(seed), Counter[str](), threading.Semaphore(WIDTH)
     with Stubs(address) as stubs:
         calls = valid(stubs)
         # Mutated calls fill the server, so all senders prepare their valid requests first.
@@ -208,7 +208,7 @@ def send(address: str, count: int, seed: int) -> Counter[str]:
         methods_by_path = {path: method(stubs.channel, path) for path, _, _ in calls}
 
         def done(future: Any) -> None:
-            ended["OK" if future.code() is grpc.StatusCode.OK else reason(future)] += 1
+            outcomes["OK" if future.code() is grpc.StatusCode.OK else reason(future)] += 1
             free.release()
 
         for _ in range(count):
@@ -229,7 +229,7 @@ def send(address: str, count: int, seed: int) -> Counter[str]:
             call.add_done_callback(done)
         for _ in range(WIDTH):
             free.acquire(timeout=CALL_TIMEOUT)
-    return ended
+    return outcomes
 
 
 @attack(quick=6_000, full=300_000, flags=lambda size: FLAGS, slack=128)
@@ -254,16 +254,18 @@ def mutated_requests(target: Target, size: int) -> str:
     for process in processes:
         assert process.stdin is not None
         print(file=process.stdin, flush=True)
-    ended = Counter[str]()
+    outcomes = Counter[str]()
     for process in processes:
         output, _ = process.communicate()
         expect(process.returncode == 0, "a sender of mutated requests failed")
-        ended.update(json.loads(output))
+        outcomes.update(json.loads(output))
     check_served(target)
-    wrong = {each: count for each, count in ended.items() if each.startswith(WRONG) or " without a" in each}
+    wrong = {
+        each: count for each, count in outcomes.items() if each.startswith(WRONG) or " without a" in each
+    }
     expect(all(each.startswith("DEADLINE_EXCEEDED") for each in wrong), f"mutated requests ended as {wrong}")
-    expect(sum(ended.values()) >= size - workers, "requests had no response")
-    return f"seed {SEED}: {format_counts(ended)}"
+    expect(sum(outcomes.values()) >= size - workers, "requests had no response")
+    return f"seed {SEED}: {format_counts(outcomes)}"
 
 
 if __name__ == "__main__":

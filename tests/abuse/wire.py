@@ -1,4 +1,4 @@
-"""Connections that no proper gRPC client makes: HTTP/2 by `h2`, or raw bytes."""
+"""Connections below gRPC: HTTP/2 with `h2`, or raw bytes."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from target import Target, expect
 
 
 def framed(message: bytes) -> bytes:
-    """A message as gRPC frames it."""
+    """Returns a message with its gRPC prefix."""
     return b"\x00" + len(message).to_bytes(4, "big") + message
 
 
 class Wire:
-    """One HTTP/2 connection, on which calls are opened without waiting for any."""
+    """One HTTP/2 connection. It opens calls without waiting for responses."""
 
     def __init__(self, target: Target, *, window: int | None = None, unread: bool = False) -> None:
-        """Connects; `window` is what each stream may send us, `unread` never gives the connection more."""
+        """Connects. `window` is the initial window of each stream; `unread` never extends the windows."""
         self.socket = socket.create_connection(target.host)
         self.socket.setblocking(False)
         config = h2.config.H2Configuration(
@@ -41,11 +41,11 @@ class Wire:
             self.h2.local_settings = h2.settings.Settings(client=True, initial_values=settings)
         self.unread = unread
         self.h2.initiate_connection()
-        #: The status of every call that has ended, by stream: of gRPC, or of HTTP if it had none.
+        #: The status of each finished call by stream: its gRPC status, or its HTTP status without one.
         self.ended: dict[int, str] = {}
-        #: The streams that have been answered with headers.
+        #: The streams with response headers.
         self.answered: set[int] = set()
-        #: Whether the server has ended the connection.
+        #: Whether the connection is closed.
         self.closed = False
         self.flush()
         self.pump(lambda: self.h2.remote_settings.max_concurrent_streams < 2**31, 30)
@@ -60,7 +60,7 @@ class Wire:
         content: str = "application/grpc",
         headers: Iterable[tuple[str, str]] = (),
     ) -> int:
-        """Opens a call; gives its stream."""
+        """Opens a call and returns its stream."""
         stream = self.h2.get_next_available_stream_id()
         sent = [
             (":method", "POST"),
@@ -79,7 +79,7 @@ class Wire:
         return stream
 
     def send(self, stream: int, data: bytes, *, end: bool = False) -> int:
-        """Sends data as far as the windows let it; gives how many bytes went out."""
+        """Sends data within the windows and returns the number of sent bytes."""
         sent = 0
         while sent < len(data) and not self.closed:
             room = min(self.h2.local_flow_control_window(stream), self.h2.max_outbound_frame_size)
@@ -94,14 +94,14 @@ class Wire:
             try:
                 self.h2.send_data(stream, piece, end_stream=end and sent + len(piece) == len(data))
             except h2.exceptions.StreamClosedError:
-                # It has been refused.
+                # The server rejected the call.
                 break
             sent += len(piece)
             self.flush()
         return sent
 
     def flush(self) -> None:
-        """Sends what is to be sent."""
+        """Sends pending bytes."""
         out = memoryview(self.h2.data_to_send())
         while out and not self.closed:
             try:
@@ -113,7 +113,7 @@ class Wire:
                 self.closed = True
 
     def receive(self, seconds: float) -> None:
-        """Reads what has come, waiting at most so long."""
+        """Reads available bytes; waits at most this many seconds."""
         if self.closed or not select.select([self.socket], [], [], seconds)[0]:
             return
         try:
@@ -131,10 +131,10 @@ class Wire:
             self.closed = True
             return
         for event in events:
-            self.note(event)
+            self.handle(event)
 
-    def note(self, event: h2.events.Event) -> None:
-        """Writes down what became of calls."""
+    def handle(self, event: h2.events.Event) -> None:
+        """Records statuses and response headers of calls."""
         if isinstance(event, (h2.events.ResponseReceived, h2.events.TrailersReceived)):
             headers = dict(event.headers)
             self.answered.add(event.stream_id)
@@ -152,7 +152,7 @@ class Wire:
                 self.h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
 
     def pump(self, condition: Callable[[], object], seconds: float) -> bool:
-        """Reads and writes until the condition holds, at most so long; gives whether it does."""
+        """Reads and writes until the condition is true or time is over; returns whether it is true."""
         deadline = time.monotonic() + seconds
         while not condition():
             if self.closed or time.monotonic() > deadline:
@@ -162,7 +162,7 @@ class Wire:
         return True
 
     def close(self) -> None:
-        """Ends the connection without a word."""
+        """Closes the socket without a GOAWAY frame."""
         self.closed = True
         self.socket.close()
 
@@ -170,22 +170,22 @@ class Wire:
 def open_calls(
     target: Target, count: int, open_one: Callable[[Wire], object], *, unread: bool = False
 ) -> list[Wire]:
-    """Opens `count` calls over as few connections as the server permits; gives these."""
+    """Opens `count` calls over as few connections as possible and returns the connections."""
     wires: list[Wire] = []
-    left = count
-    while left:
+    remaining = count
+    while remaining:
         wire = Wire(target, window=0 if unread else None, unread=unread)
         wires.append(wire)
-        for _ in range(min(left, wire.h2.remote_settings.max_concurrent_streams)):
+        for _ in range(min(remaining, wire.h2.remote_settings.max_concurrent_streams)):
             open_one(wire)
-            left -= 1
+            remaining -= 1
         wire.flush()
-        expect(not wire.closed, "the server ended a connection")
+        expect(not wire.closed, "the server closed a connection")
     return wires
 
 
 def raw_connection(target: Target, data: bytes = b"") -> socket.socket:
-    """A connection on which these bytes have been sent."""
+    """Opens a connection and sends these bytes."""
     connection = socket.create_connection(target.host)
     if data:
         connection.sendall(data)
@@ -193,7 +193,7 @@ def raw_connection(target: Target, data: bytes = b"") -> socket.socket:
 
 
 def is_closed(connection: socket.socket) -> bool:
-    """Whether the server has ended a connection."""
+    """Returns whether the server closed a connection."""
     connection.setblocking(False)
     try:
         while connection.recv(1 << 16):

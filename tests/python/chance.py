@@ -51,7 +51,7 @@ def block(key: bytes, counter: int, stream: int, rounds: int = 8) -> list[int]:
     return [(word + first) & _WORD for word, first in zip(words, start, strict=True)]
 
 
-class Dice:
+class RandomStream:
     """One stream of a seed or of a key of 32 bytes.
 
     Attributes:
@@ -116,7 +116,7 @@ def faraway_deal(
 
     In the advanced variant the display is empty: it is dealt after the seats set regions aside.
     """
-    regions, dice = set(range(1, 69)), Dice(seed, 0)
-    hands = [sorted(dice.draw(regions) for _ in range(5 if advanced else 3)) for _ in range(seats)]
-    display = [] if advanced else sorted(dice.draw(regions) for _ in range(seats + 1))
+    regions, rng = set(range(1, 69)), RandomStream(seed, 0)
+    hands = [sorted(rng.draw(regions) for _ in range(5 if advanced else 3)) for _ in range(seats)]
+    display = [] if advanced else sorted(rng.draw(regions) for _ in range(seats + 1))
     return hands, display

@@ -36,7 +36,7 @@ def fields_of(message: Message) -> dict[str, Any]:
     return _core.decode(type(message).__name__, message.SerializeToString())
 
 
-def refusal(status: Status) -> boardwire.BoardwireError:
+def stream_error(status: Status) -> boardwire.BoardwireError:
     """Returns the exception for a status in a stream."""
     error: boardwire.BoardwireError = fields_of(PlayResponse(error=status))["error"]
     return error

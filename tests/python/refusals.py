@@ -17,7 +17,7 @@ from accounts import account
 from boardwire_v1 import match_pb2, match_service_pb2_grpc
 from boardwire_v1 import match_service_pb2 as pb
 from journals import served
-from raw import fields_of, players, refusal
+from raw import fields_of, players, stream_error
 
 #: The function that provokes each error, by its name in the table.
 PROVOKED: dict[str, Callable[[boardwire.Client], object]] = {}
@@ -62,7 +62,7 @@ def error_of(status: grpc.RpcError) -> boardwire.BoardwireError:
     """Returns the exception for the status of a failed call."""
     assert isinstance(status, grpc.Call)
     (details,) = (value for name, value in status.trailing_metadata() if name == "grpc-status-details-bin")
-    return refusal(Status.FromString(details))
+    return stream_error(Status.FromString(details))
 
 
 def started_match(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import boardwire
-from chance import Dice, block, commitment, faraway_deal
+from chance import RandomStream, block, commitment, faraway_deal
 
 
 def test_chacha_agrees_with_the_published_vector() -> None:
@@ -21,8 +21,8 @@ def test_chacha8_agrees_with_the_published_vector() -> None:
 
 
 def test_draws_remove_members_without_repetition() -> None:
-    dice, members = Dice(7, 0), set(range(1, 11))
-    drawn = [dice.draw(members) for _ in range(10)]
+    rng, members = RandomStream(7, 0), set(range(1, 11))
+    drawn = [rng.draw(members) for _ in range(10)]
     assert sorted(drawn) == list(range(1, 11))
     assert not members
 

@@ -12,7 +12,7 @@ import pytest
 import boardwire
 from boardwire import _core, _values
 from boardwire_v1 import observation_pb2
-from chance import Dice, commitment
+from chance import RandomStream, commitment
 from raw import fields_of
 
 VECTORS = Path(__file__).resolve().parents[1] / "vectors"
@@ -88,13 +88,13 @@ def test_steps_are_decoded_column_by_column(client: boardwire.Client, vector: di
     "vector", vectors("seeds")["streams"], ids=lambda vector: f"{vector['seed']}-{vector['stream']}"
 )
 def test_random_streams_agree_with_their_documentation(vector: dict[str, Any]) -> None:
-    dice = Dice(int(vector["seed"]), int(vector["stream"]))
-    assert [dice.below(n) for n, _ in vector["below"]] == [result for _, result in vector["below"]]
+    rng = RandomStream(int(vector["seed"]), int(vector["stream"]))
+    assert [rng.below(n) for n, _ in vector["below"]] == [result for _, result in vector["below"]]
     members, shuffled = set(range(8)), list(range(8))
-    assert [dice.draw(members) for _ in range(8)] == vector["draw_from_0_to_7"]
-    dice.shuffle(shuffled)
+    assert [rng.draw(members) for _ in range(8)] == vector["draw_from_0_to_7"]
+    rng.shuffle(shuffled)
     assert shuffled == vector["shuffle_of_0_to_7"]
-    assert dice.words == vector["words_used"]
+    assert rng.words == vector["words_used"]
 
 
 def test_the_seed_of_a_batch_determines_the_seeds_of_its_episodes(client: boardwire.Client) -> None:
@@ -103,8 +103,8 @@ def test_the_seed_of_a_batch_determines_the_seeds_of_its_episodes(client: boardw
     with client.open_batch("faraway", environments=42, seed=seed) as batch:
         opening = batch.reset()
     for row in vector["episodes"]:
-        dice = Dice(seed, row["environment"])
-        drawn = [dice.seed() for _ in range(row["episode"] + 1)][-1]
+        rng = RandomStream(seed, row["environment"])
+        drawn = [rng.seed() for _ in range(row["episode"] + 1)][-1]
         assert str(drawn) == row["seed"]
         if not row["episode"]:
             with client.create_match("faraway", players=["agent", "agent"], seed=drawn) as match:
