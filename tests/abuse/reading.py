@@ -24,16 +24,11 @@ def flags(size: int) -> tuple[object, ...]:
     return "--max-connection-streams", size, "--max-connection-bytes", LIMIT << 20
 
 
-def idle(target: Target) -> bool:
-    """Returns whether the server only serves the normal client."""
-    return target.load() < 0.25
-
-
 def unread(target: Target, count: int, method: str, token: str, message: bytes) -> float:
     """Makes calls without reading responses; returns the growth of memory in MiB."""
     before = target.resident()
     wires = open_calls(target, count, lambda wire: wire.call(method, token, framed(message)), unread=True)
-    wait_until(lambda: idle(target), 60, "the server did not finish unread calls")
+    wait_until(lambda: target.load() < 0.25, 60, "the server did not finish unread calls")
     grown = target.peak() - before
     for wire in wires:
         wire.close()

@@ -106,10 +106,6 @@ class Target:
         time.sleep(seconds)
         return (self.cpu() - before) / (time.monotonic() - start)
 
-    def logged(self) -> str:
-        """Returns its log."""
-        return self.log.read_text(errors="replace")
-
     def stop(self, stop_signal: signal.Signals = signal.SIGTERM) -> float:
         """Stops it by a signal and returns the duration; fails if its exit code is wrong."""
         start = time.monotonic()
