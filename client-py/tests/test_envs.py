@@ -239,7 +239,9 @@ def test_only_the_first_replaced_illegal_action_gives_a_warning() -> None:
     env = make("faraway")
     _, info = env.reset(seed=1)
     illegal = int((info["action_mask"] == 0).argmax())
-    message = rf"action {illegal} \({env.game_spec.actions[illegal].label}\) was illegal.*'seeded_legal'"
+    message = (
+        rf"action {illegal} \({env.game_spec.actions[illegal].label}\) of seat 0 was illegal.*'seeded_legal'"
+    )
     with pytest.warns(boardwire.envs.IllegalActionWarning, match=message) as warned:
         *_, info = env.step(illegal)
     assert info["substituted"]
@@ -263,11 +265,13 @@ def test_the_warning_points_at_the_caller_of_wrappers() -> None:
     [
         ({"agent_seat": 2}, "`agent_seat` must be from 0 to 1"),
         ({"agent_seat": -1}, "`agent_seat` must be from 0 to 1"),
-        ({"opponents": ["random", "random"]}, "must name 1 players, one for each other seat; got 2"),
+        ({"opponents": ["random", "random"]}, "must be one player, or one for each of 1 other seats; got 2"),
         ({"observation": "pixels"}, "'ids' or 'features'"),
         ({"mask": "nowhere"}, "'info' or 'observation'"),
         ({"render_mode": "film"}, "or 'ansi'; got 'film'"),
         ({"opponents": "agent"}, "'agent' is not a bot"),
+        ({"reward": "points"}, "`reward` must be one of rank, win, margin, score; got 'points'"),
+        ({"illegal_actions": "shrug"}, "`illegal_actions` must be one of reject, .*; got 'shrug'"),
     ],
 )
 def test_invalid_arguments_are_refused_by_the_constructor(kwargs: dict[str, Any], message: str) -> None:
@@ -298,6 +302,31 @@ def test_after_a_failed_reset_only_reset_works(
             call()
     np.testing.assert_array_equal(env.reset()[0], other.reset()[0])
     for each in (env, other):
+        each.close()
+
+
+@pytest.mark.parametrize("opponents", ["greedy", lambda decisions: decisions.mask.argmax(axis=1)])
+@pytest.mark.parametrize("failure", [boardwire.errors.CallTimeout("no response"), KeyboardInterrupt()])
+def test_after_an_interrupted_step_only_reset_works(
+    monkeypatch: pytest.MonkeyPatch, opponents: Any, failure: BaseException
+) -> None:
+    def interrupted(batch: boardwire.Batch, actions: Any) -> None:
+        batch.send(actions)
+        raise failure
+
+    env, other = (make("faraway", render_mode="ansi", opponents=opponents) for _ in range(2))
+    for each in (env, other):
+        each.reset(seed=1)
+    with monkeypatch.context() as broken:
+        broken.setattr(boardwire.Batch, "step", interrupted)
+        with pytest.raises(type(failure)):
+            env.step(int(env.action_masks().argmax()))
+    for call in (lambda: env.step(0), env.action_masks, env.render):
+        with pytest.raises(gymnasium.error.ResetNeeded):
+            call()
+    np.testing.assert_array_equal(env.reset()[0], other.reset()[0])
+    for each in (env, other):
+        each.step(int(each.action_masks().argmax()))
         each.close()
 
 

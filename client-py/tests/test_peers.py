@@ -93,9 +93,9 @@ def go_away(connection: h2.connection.H2Connection, stream: int) -> None:
 @pytest.mark.parametrize(("timeout", "is_sent"), [(5.0, True), (None, False)])
 def test_a_call_without_a_timeout_sends_none(timeout: float | None, is_sent: bool) -> None:
     names: list[set[str]] = []
-    with boardwire.connect(Peer(http2(status("400"), names)).address, timeout=timeout) as client:
-        with pytest.raises(errors.ServerFault):
-            client.server()
+    address = Peer(http2(status("400"), names)).address
+    with boardwire.connect(address, timeout=timeout) as client, pytest.raises(errors.ServerFault):
+        client.server()
     assert [("grpc-timeout" in each) for each in names] == [is_sent]
 
 

@@ -14,6 +14,7 @@ from unittest.mock import Mock
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.utils import seeding
 from pettingzoo.test import (
     api_test,
     max_cycles_test,
@@ -23,7 +24,7 @@ from pettingzoo.test import (
     seed_test,
 )
 from pettingzoo.utils.conversions import aec_to_parallel, parallel_to_aec
-from tables import IDS, MASKLESS, TABLES
+from tables import GAMES, MASKLESS, TABLES
 from transports import engine, local
 
 import boardwire
@@ -31,6 +32,7 @@ from boardwire.pettingzoo import aec_env, parallel_env
 
 __all__ = ["engine", "local"]
 
+SMALLEST_AND_LARGEST = [(game.id, n) for game in GAMES for n in (game.min_seats, game.max_seats)]
 KINDS = [*product(["ids", "features"], ["info", "observation"])]
 
 # api_test warns of each environment with a mask in its observation that is not on its own list.
@@ -48,19 +50,19 @@ def lowest(mask: Any) -> int:
     return int(mask.argmax())
 
 
-@pytest.mark.parametrize("game", IDS)
+@pytest.mark.parametrize(("game", "seats"), SMALLEST_AND_LARGEST)
 @pytest.mark.parametrize(("observation", "mask"), KINDS)
-def test_api_test_passes(game: str, observation: Any, mask: Any) -> None:
-    env = aec_env(game, observation=observation, mask=mask)
+def test_api_test_passes(game: str, seats: int, observation: Any, mask: Any) -> None:
+    env = aec_env(game, seats=seats, observation=observation, mask=mask)
     api_test(env, num_cycles=200)
     env.close()
 
 
 @MASKLESS
-@pytest.mark.parametrize("game", IDS)
+@pytest.mark.parametrize(("game", "seats"), SMALLEST_AND_LARGEST)
 @pytest.mark.parametrize(("observation", "mask"), KINDS)
-def test_parallel_api_test_passes(game: str, observation: Any, mask: Any) -> None:
-    env = parallel_env(game, observation=observation, mask=mask)
+def test_parallel_api_test_passes(game: str, seats: int, observation: Any, mask: Any) -> None:
+    env = parallel_env(game, seats=seats, observation=observation, mask=mask)
     parallel_api_test(env, num_cycles=200)
     env.close()
 
@@ -91,6 +93,36 @@ def test_render_test_passes(game: str, seats: int, monkeypatch: pytest.MonkeyPat
     text = env.render()
     assert isinstance(text, str)
     assert all(f"{agent}:" in text for agent in env.agents)
+    env.close()
+
+
+@pytest.mark.parametrize(("game", "seats"), TABLES)
+def test_an_environment_shows_what_the_seats_of_a_match_observe(
+    client: boardwire.Client, game: str, seats: int
+) -> None:
+    env = aec_env(game, seats=seats)
+    env.reset(seed=7)
+    seed = int(seeding.np_random(7)[0].integers(2**64, dtype=np.uint64))
+    with client.create_match(game, players=["agent"] * seats, seed=seed) as match:
+        players = {agent: match.join(seat) for seat, agent in enumerate(env.possible_agents)}
+        while env.agents:
+            for agent, seat in players.items():
+                seen = seat.observe(wait=False)
+                shown = env.observe(agent)
+                np.testing.assert_array_equal(shown["observation"], env.game_spec.features(seen.view))
+                np.testing.assert_array_equal(shown["action_mask"], seen.mask)
+            if env.terminations[env.agent_selection]:
+                for agent, seat in players.items():
+                    seen = seat.observe(wait=False)
+                    assert env.rewards[agent] == seen.reward
+                    assert tuple(env.infos[agent]["scores"]) == seen.scores
+                    assert tuple(env.infos[agent]["ranks"]) == seen.ranks
+                break
+            action = lowest(env.observe(env.agent_selection)["action_mask"])
+            players[env.agent_selection].act(action, wait=False)
+            env.step(action)
+        for seat in players.values():
+            seat.close()
     env.close()
 
 
@@ -277,6 +309,7 @@ def test_constructors_reject_invalid_arguments(make: Any) -> None:
         ({"render_mode": "film"}, "or 'ansi'; got 'film'"),
         ({"observation": "pixels"}, "'ids' or 'features'"),
         ({"mask": "nowhere"}, "'info' or 'observation'"),
+        ({"reward": "points"}, "`reward` must be one of rank, win, margin, score; got 'points'"),
     ):
         with pytest.raises(ValueError, match=message):
             make("faraway", **kwargs)
@@ -284,10 +317,12 @@ def test_constructors_reject_invalid_arguments(make: Any) -> None:
 
 @pytest.mark.parametrize("make", [aec_env, parallel_env])
 def test_steps_need_a_reset_and_a_closed_environment_can_be_reset(make: Any) -> None:
-    env = make("faraway")
+    env = make("faraway", render_mode="ansi")
     for call in (lambda: env.step(None), env.render):
         with pytest.raises(gymnasium.error.ResetNeeded):
             call()
+    env = make("faraway")
+    assert env.render() is None
     env.reset(seed=1)
     assert env.render() is None
     env.close()

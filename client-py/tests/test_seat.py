@@ -52,18 +52,18 @@ def test_act_and_resign_observe_first_with_their_timeout(
     client: boardwire.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     timeouts: list[float | None] = []
-    with client.create_match("faraway", players=["agent", "agent"], seed=1) as match:
-        with match.join(0) as seat, match.join(1) as other:
-            for each in (seat, other):
-                ask = each._stream.ask
+    match = client.create_match("faraway", players=["agent", "agent"], seed=1)
+    with match, match.join(0) as seat, match.join(1) as other:
+        for each in (seat, other):
+            ask = each._stream.ask
 
-                def noted(kind: str, request: Any, timeout: float | None, ask: Any = ask) -> Any:
-                    timeouts.append(timeout)
-                    return ask(kind, request, timeout)
+            def noted(kind: str, request: Any, timeout: float | None, ask: Any = ask) -> Any:
+                timeouts.append(timeout)
+                return ask(kind, request, timeout)
 
-                monkeypatch.setattr(each._stream, "ask", noted)
-            seat.act(first(seat.observe(wait=False, timeout=20)), wait=False, timeout=21)
-            other.resign(timeout=22)
+            monkeypatch.setattr(each._stream, "ask", noted)
+        seat.act(first(seat.observe(wait=False, timeout=20)), wait=False, timeout=21)
+        other.resign(timeout=22)
     assert timeouts == [20, 21, 22, 22]
 
 
@@ -311,7 +311,7 @@ def test_a_stream_is_usable_after_a_request_that_cannot_be_encoded(client: board
     with client.create_match("faraway", players=["agent", "random"], seed=1) as match, match.join(0) as seat:
         obs = seat.observe()
         for seed in (-1, 2**64):
-            with pytest.raises(ValueError, match="`seed` is out of range; got -1"):
+            with pytest.raises(ValueError, match=r"`seed` is out of range; got (-1|18446744073709551616)"):
                 seat.reset(seed=seed)
         for action in (-1, 2**32):
             with pytest.raises(errors.IllegalAction) as caught:

@@ -4,7 +4,8 @@ Environments with several agents are in `boardwire.pettingzoo`.
 """
 
 from .._registration import environment_id, register
-from ._common import IllegalActionWarning, Opponents
+from ._common import Opponents
+from ._session import IllegalActionWarning
 from ._spaces import MaskPlace, ObservationEncoder, ObservationKind
 from .single import BoardwireEnv
 from .vector import BoardwireVectorEnv, Seeds

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, SupportsIndex
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import Address, BatchStep, IllegalActions, Reward, shared_client
+from .. import Address, BatchStep, IllegalActions, Reward
 from .._types import SUBSTITUTED, TERMINATED, TRUNCATED, unpacked_mask
-from ._common import IllegalActionNotice, Opponents, Reconstructed, one_seed, players
+from ._common import Opponents, SeatEnv
 from ._rendering import RENDERING, Renderer
-from ._session import Session
-from ._spaces import MaskPlace, ObservationEncoder, ObservationKind
+from ._spaces import MaskPlace, ObservationKind
 
 
-class BoardwireEnv(Reconstructed, gymnasium.Env[Any, np.int64]):
+class BoardwireEnv(SeatEnv, gymnasium.Env[Any, np.int64]):
     """A match in which one agent plays against opponents: bots, or policies of this process.
 
     A step is one decision of the agent; the server plays the bots' decisions in between. The action mask,
@@ -29,6 +28,10 @@ class BoardwireEnv(Reconstructed, gymnasium.Env[Any, np.int64]):
     Each episode's seed is drawn from `np_random`, so `reset(seed=...)` determines all later episodes too.
     This also holds if the server ends and the batch is lost. The next reset then opens a new batch and
     shows the same episode that the lost batch would have shown. A failed reset draws no seed.
+
+    Attributes:
+        client: The client of the environment's server.
+        game_spec: The spec of the table.
     """
 
     metadata = RENDERING
@@ -77,32 +80,26 @@ class BoardwireEnv(Reconstructed, gymnasium.Env[Any, np.int64]):
             ImportError: `render_mode` is `human` and pygame is not installed.
             BoardwireError: The server does not serve the game with these seats and options.
         """
-        client = shared_client(address)
-        spec = self.game_spec = client.game(game, seats=seats, options=options)
-        bots, policies = players(spec.seats, agent_seat, opponents)
         self.render_mode = render_mode
-        self._renderer = Renderer(spec, render_mode)
-        self._encoder = ObservationEncoder(spec, observation, mask)
-        self.action_space = self._encoder.action_space
-        self.observation_space = self._encoder.observation_space
-        self._agent_seat = agent_seat
-        self._decision = 0
-        self._notice = IllegalActionNotice(spec, illegal_actions)
-        self._open = partial(
-            client.open_batch,
+        self._connect(
             game,
             environments=1,
-            seats=spec.seats,
-            opponents=bots,
-            options=spec.options,
+            seats=seats,
+            opponents=opponents,
+            agent_seat=agent_seat,
+            options=options,
+            observation=observation,
+            mask=mask,
             reward=reward,
             autoreset="disabled",
             illegal_actions=illegal_actions,
             skip_forced=skip_forced,
-            # Without policies, the last row of an episode has the agent's view.
-            columns=["scores", "final_views"] if policies else ["scores"],
+            address=address,
         )
-        self._table = Session(spec, agent_seat, policies)
+        self._renderer = Renderer(self.game_spec, render_mode)
+        self.action_space = self._encoder.action_space
+        self.observation_space = self._encoder.observation_space
+        self._decision = 0
 
     def reset(
         self, *, seed: SupportsIndex | None = None, options: dict[str, Any] | None = None
@@ -116,8 +113,8 @@ class BoardwireEnv(Reconstructed, gymnasium.Env[Any, np.int64]):
         Returns:
             The observation and the info.
         """
-        super().reset(seed=one_seed(seed))
-        step = self._table.deal(self._open, self.np_random)
+        super().reset(seed=None if seed is None else operator.index(seed))
+        step = self._session.reset_one(self.np_random)
         self._decision = 0
         observation, _, _, info = self._read(step)
         return observation, info
@@ -133,11 +130,11 @@ class BoardwireEnv(Reconstructed, gymnasium.Env[Any, np.int64]):
             ConnectionLost: The server does not answer, so the batch is lost; reset the environment.
             Gone: The server no longer has the batch; reset the environment.
         """
-        step = self._table.act(action)
+        step = self._session.act(action)
         self._decision += 1
         observation, reward, flags, info = self._read(step)
         if flags & SUBSTITUTED:
-            self._notice.give(action)
+            self._session.warn(action, f"seat {self._agent_seat}")
         return observation, reward, flags & TERMINATED > 0, flags & TRUNCATED > 0, info
 
     def _read(self, step: BatchStep) -> tuple[Any, float, int, dict[str, Any]]:
@@ -161,17 +158,17 @@ class BoardwireEnv(Reconstructed, gymnasium.Env[Any, np.int64]):
 
     def action_masks(self) -> NDArray[np.int8]:
         """Returns the current action mask: `int8[actions]`, 0 or 1; all 0 when the episode is over."""
-        step = self._table.last()
+        step = self._session.last()
         return unpacked_mask(step.packed_mask[0], step.action_count)
 
     def render(self) -> NDArray[np.uint8] | str | None:
         """Renders the position as the agent's seat sees it, in the render mode."""
         if self.render_mode is None:
             return None
-        seat, view = self._agent_seat, self._table.last().view[0]
-        return self._renderer.render({seat: view}, lambda: self._table.text(seat))
+        seat, view = self._agent_seat, self._session.last().view[0]
+        return self._renderer.render({seat: view}, lambda: self._session.text(seat))
 
     def close(self) -> None:
         """Closes the batch. The environment may be reset again."""
-        self._table.close()
+        self._session.close()
         self._renderer.close()

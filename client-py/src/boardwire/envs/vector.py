@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, SupportsIndex
 
 import gymnasium
@@ -14,11 +13,11 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from .. import Address, Autoreset, BatchStep, IllegalActions, Reward, shared_client
+from .. import Address, Autoreset, BatchStep, IllegalActions, Reward
 from .._types import unpacked_mask
-from ._common import IllegalActionNotice, Opponents, Reconstructed, draw, players, unspent
-from ._session import Session
-from ._spaces import MaskPlace, ObservationEncoder, ObservationKind
+from ._common import Opponents, SeatEnv
+from ._session import draw, unspent
+from ._spaces import MaskPlace, ObservationKind
 
 #: The seeds of a vector environment: one number, one seed or None for each environment, or None.
 Seeds = SupportsIndex | Sequence[int | None] | NDArray[np.integer] | None
@@ -30,7 +29,7 @@ _MODES: dict[AutoresetMode, Autoreset] = {
 }
 
 
-class BoardwireVectorEnv(Reconstructed, gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
+class BoardwireVectorEnv(SeatEnv, gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
     """Matches of one agent against opponents, one match in each environment; one message steps them all.
 
     The opponents are bots in the server, or policies of this process. A policy decides for all environments
@@ -89,31 +88,26 @@ class BoardwireVectorEnv(Reconstructed, gymnasium.vector.VectorEnv[Any, Any, NDA
         self.num_envs = num_envs
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {"render_modes": [], "autoreset_mode": self.autoreset_mode}
-        client = self.client = shared_client(address)
-        spec = self.game_spec = client.game(game, seats=seats, options=options)
-        bots, policies = players(spec.seats, agent_seat, opponents)
-        self._agent_seat = agent_seat
-        self._notice = IllegalActionNotice(spec, illegal_actions)
-        self._encoder = ObservationEncoder(spec, observation, mask)
-        self.single_action_space = self._encoder.action_space
-        self.single_observation_space = self._encoder.observation_space
-        self.action_space = batch_space(self.single_action_space, num_envs)
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
-        has_ends = bool(policies) or self.autoreset_mode is AutoresetMode.SAME_STEP
-        self._open = partial(
-            client.open_batch,
+        self._connect(
             game,
             environments=num_envs,
-            seats=spec.seats,
-            opponents=bots,
-            options=spec.options,
+            seats=seats,
+            opponents=opponents,
+            agent_seat=agent_seat,
+            options=options,
+            observation=observation,
+            mask=mask,
             reward=reward,
             autoreset=_MODES[self.autoreset_mode],
             illegal_actions=illegal_actions,
             skip_forced=skip_forced,
-            columns=["scores", "final_views"] if has_ends else ["scores"],
+            address=address,
+            final_views=self.autoreset_mode is AutoresetMode.SAME_STEP,
         )
-        self._table = Session(spec, agent_seat, policies)
+        self.single_action_space = self._encoder.action_space
+        self.single_observation_space = self._encoder.observation_space
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
 
     def reset(
         self,
@@ -154,23 +148,21 @@ class BoardwireVectorEnv(Reconstructed, gymnasium.vector.VectorEnv[Any, Any, NDA
         if own:
             resets.append({"where": seeded, "seeds": firsts, "seed": _later_episodes(own)})
         with unspent(self.np_random):
-            step = self._table.begin(
-                lambda: self._open(seed=draw(self.np_random)), *resets, is_partial=not chosen.all()
-            )
+            step = self._session.reset(*resets, random=self.np_random, is_partial=not chosen.all())
         self.closed = False
         return self._encoder(step.view, step.mask), self._infos(step)
 
     def _seeds(self, seed: Seeds) -> list[int | None]:
-        given = np.asarray(seed, dtype=object)
+        seeds = np.asarray(seed, dtype=object)
         if seed is None:
             return [None] * self.num_envs
-        if not given.ndim:
-            return [operator.index(given.item()) + i for i in range(self.num_envs)]
-        if given.shape != (self.num_envs,):
+        if not seeds.ndim:
+            return [operator.index(seeds.item()) + i for i in range(self.num_envs)]
+        if seeds.shape != (self.num_envs,):
             raise ValueError(
-                f"`seed` must have {self.num_envs} seeds, one for each environment; got {len(given)}"
+                f"`seed` must have {self.num_envs} seeds, one for each environment; got {len(seeds)}"
             )
-        return [None if one is None else operator.index(one) for one in given]
+        return [None if one is None else operator.index(one) for one in seeds]
 
     def _chosen(self, options: Mapping[str, Any]) -> NDArray[np.bool_]:
         mask = options.get("reset_mask")
@@ -201,21 +193,21 @@ class BoardwireVectorEnv(Reconstructed, gymnasium.vector.VectorEnv[Any, Any, NDA
             ConnectionLost: The server does not answer, so the batch is lost; reset all environments.
             Gone: The server no longer has the batch; reset all environments.
         """
-        step = self._table.step(actions)
-        if self._notice.is_due and (replaced := np.flatnonzero(step.substituted)).size:
-            self._notice.give(actions[replaced[0]], f" of environment {replaced[0]}")
+        step = self._session.step(actions)
+        if self._session.warns and (replaced := np.flatnonzero(step.substituted)).size:
+            self._session.warn(actions[replaced[0]], f"environment {replaced[0]}")
         reward = step.reward[:, self._agent_seat].astype(np.float64)
         observation = self._encoder(step.view, step.mask)
         return observation, reward, step.terminated, step.truncated, self._infos(step)
 
     def action_masks(self) -> NDArray[np.int8]:
         """Returns the action masks: `int8[num_envs, actions]`, 0 or 1; all 0 where an episode is over."""
-        step = self._table.last()
+        step = self._session.last()
         return unpacked_mask(step.packed_mask, step.action_count)
 
     def close_extras(self, **kwargs: Any) -> None:
         """Closes the batch."""
-        self._table.close()
+        self._session.close()
 
     def __del__(self) -> None:
         """Leaves the batch open, like Gymnasium from 1.3 on; it ends with its connection or when idle.
