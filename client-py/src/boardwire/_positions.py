@@ -74,11 +74,11 @@ class Dealt(Position):
             step = environment.batch.step([action])
             return environment.show(step, self.table, self.seed, (*self.actions, action))
 
-        return self.table.retried(play)
+        return self.table.with_retry(play)
 
     def resampled(self, seed: int) -> World:
         """Returns a determinization for the seat that decides; `seed` is for new worlds, if none is left."""
-        return self.table.retried(lambda: self.table.world(self, seed))
+        return self.table.with_retry(lambda: self.table.world(self, seed))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Serializes the table key, seed and actions; deserialization replays them."""
@@ -89,7 +89,7 @@ class Dealt(Position):
 class World(Position):
     """A position of a world, in a place of a search. The place is freed with the position."""
 
-    of: _Worlds
+    worlds: _Worlds
     place: int
 
     def after(self, action: int) -> World:
@@ -98,19 +98,24 @@ class World(Position):
         Raises:
             RuntimeError: No place is free, because the caller keeps too many positions of the search.
         """
-        if self.shared and not self.of.free:
+        if self.shared and not self.worlds.free:
             raise RuntimeError(f"at most {_PLACES} resampled states of one position can exist: delete some")
-        place = self.of.free.pop() if self.shared else self.place
-        step = self.of.search.advance([self.place], [action], into=[place])
+        place = self.worlds.free.pop() if self.shared else self.place
+        try:
+            step = self.worlds.search.advance([self.place], [action], into=[place])
+        except BaseException:
+            if self.shared:
+                self.worlds.free.append(place)
+            raise
         if not self.shared:
             self.place = -1
-        return self.of.show(step, 0, place)
+        return self.worlds.show(step, 0, place)
 
     def rollout(self, playouts: int, policy: RolloutPolicy, seed: int) -> NDArray[np.float32]:
         """Returns the mean reward of each seat over playouts: `float32[seats]`."""
         if self.seat == NOBODY:
             return self.reward
-        ends = self.of.search.rollout([self.place], playouts=playouts, policy=policy, seed=seed)
+        ends = self.worlds.search.rollout([self.place], playouts=playouts, policy=policy, seed=seed)
         return np.asarray(ends[0])
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -119,7 +124,7 @@ class World(Position):
 
     def __del__(self) -> None:
         if self.place >= 0:
-            self.of.free.append(self.place)
+            self.worlds.free.append(self.place)
 
 
 class Table:
@@ -140,16 +145,16 @@ class Table:
         self._restart()
 
     def _restart(self) -> None:
-        # The least recently used ones are the first.
+        # In both lists the least recently used one is the first.
         self._environments: list[_Environment] = []
         self._searches: list[_Worlds] = []
         self._owner = os.getpid()
 
     def deal(self, seed: int) -> Dealt:
         """Returns the first position of the episode with a seed."""
-        return self.retried(lambda: self.environment_at(None).deal(self, seed))
+        return self.with_retry(lambda: self.environment_at(None).deal(self, seed))
 
-    def retried(self, play: Callable[[], _T]) -> _T:
+    def with_retry(self, play: Callable[[], _T]) -> _T:
         """Calls `play`, and if environments or searches are lost, once more with new environments."""
         if self._owner != os.getpid():
             # After a fork the parent still uses the environments.
@@ -162,17 +167,18 @@ class Table:
 
     def world(self, position: Dealt, seed: int) -> World:
         """Returns a world of a position in which a seat decides."""
-        for worlds in self._searches:
-            if worlds.of is position and worlds.drawn:
-                return worlds.drawn.pop()
-        if len(self._searches) == _SEARCHES:
+        found = next((each for each in self._searches if each.position is position and each.unused), None)
+        if found is not None:
+            self._searches.remove(found)
+        elif len(self._searches) == _SEARCHES:
             # If the caller still has positions of its worlds, their next use raises an error.
             with contextlib.suppress(BoardwireError):
                 self._searches.pop(0).search.close()
-        batch = self.environment_at(position).batch
-        worlds = _Worlds(batch.search(_WORLDS, places=_PLACES, seed=seed), position)
-        self._searches.append(worlds)
-        return worlds.drawn.pop()
+        if found is None:
+            batch = self.environment_at(position).batch
+            found = _Worlds(batch.search(_WORLDS, places=_PLACES, seed=seed), position)
+        self._searches.append(found)
+        return found.unused.pop()
 
     def environment_at(self, position: Dealt | None) -> _Environment:
         """Returns an environment at a position, or at any for None."""
@@ -182,7 +188,7 @@ class Table:
             columns: list[BatchColumn] = ["oracle", "final_views"]
             environment = self._environments[0] if is_full else _Environment(self._open(columns=columns))
         if position is not None and environment.at is not position:
-            environment.go_to(position)
+            environment.move_to(position)
         self._environments = [*(each for each in self._environments if each is not environment), environment]
         return environment
 
@@ -208,7 +214,7 @@ class _Environment:
     def deal(self, table: Table, seed: int) -> Dealt:
         return self.show(self.batch.reset(seeds=[seed]), table, seed, ())
 
-    def go_to(self, position: Dealt) -> None:
+    def move_to(self, position: Dealt) -> None:
         self.at = None
         if position.snapshot is not None:
             # If another server has made the snapshot, the actions are replayed.
@@ -223,27 +229,34 @@ class _Environment:
 
     def show(self, step: BatchStep, table: Table, seed: int, actions: tuple[int, ...]) -> Dealt:
         """Returns the position of a step, at which the environment is now."""
-        assert step.oracle is not None, "the batch was opened with it"
-        assert step.final_view is not None, "the batch was opened with it"
+        assert step.oracle is not None
+        assert step.final_view is not None
         seat = int(step.seat[0])
         # The views are in clockwise order from the deciding seat; at the end from seat 0.
-        shown, first = (step.final_view[0], 0) if seat == NOBODY else (step.oracle[0], seat)
-        views = {(first + at) % len(shown): view for at, view in enumerate(shown)}
+        rows, first = (step.final_view[0], 0) if seat == NOBODY else (step.oracle[0], seat)
+        views = {(first + row) % len(rows): view for row, view in enumerate(rows)}
         self.at = Dealt(seat, step.mask[0], step.reward[0], views, table, seed, actions)
         return self.at
 
 
 class _Worlds:
-    """The worlds sampled for a position, and the free places of their search."""
+    """The worlds sampled for a position.
 
-    def __init__(self, search: Search, of: Dealt) -> None:
+    Attributes:
+        search: The search, which has their places.
+        position: The position that they were sampled for.
+        free: The free places of the search.
+        unused: The worlds that no caller has got yet.
+    """
+
+    def __init__(self, search: Search, position: Dealt) -> None:
         self.search = search
-        self.of = of
+        self.position = position
         self.free = list(range(search.worlds, search.places))
-        self.drawn = [self.show(search.shown, at, at) for at in range(search.worlds)]
+        self.unused = [self.show(search.shown, place, place) for place in range(search.worlds)]
 
     def show(self, step: BatchStep, row: int, place: int) -> World:
         """Returns the position in a row of a step."""
         seat = int(step.seat[row])
-        shown = self.of.seat if seat == NOBODY else seat
-        return World(seat, step.mask[row], step.reward[row], {shown: step.view[row]}, self, place)
+        owner = self.position.seat if seat == NOBODY else seat
+        return World(seat, step.mask[row], step.reward[row], {owner: step.view[row]}, self, place)

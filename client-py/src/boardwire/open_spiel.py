@@ -33,19 +33,16 @@ def register(address: str | None = None) -> tuple[str, ...]:
     """Registers the games of a server with OpenSpiel; returns the names of all, registered earlier or now.
 
     The parameters of a game are `players`, `rng_seed`, `address` and the game's options. `rng_seed`
-    determines deals and searches; -1 makes them random. `address` is the server; if empty, it is the private
-    server that the environments of this process share.
+    determines deals and searches; -1 makes them random. `address` is the server; the default is the argument
+    of the first `register`. An empty one means the private server of this process's environments.
     """
-    names = []
-    for game in shared_client(address).games():
-        kind = _kind(game, address or "")
-        names.append(kind.short_name)
+    kinds = [_kind(game, address or "") for game in shared_client(address).games()]
+    for kind in kinds:
         if kind.short_name not in pyspiel.registered_names():
             # OpenSpiel releases it after the interpreter has ended. A function would be freed then, and end
             # the process with an error. A class is not freed, because it refers to itself.
-            made = type("BoardwireGame", (BoardwireGame,), {"_kind": kind})
-            pyspiel.register_game(kind, made)
-    return tuple(names)
+            pyspiel.register_game(kind, type("BoardwireGame", (BoardwireGame,), {"_kind": kind}))
+    return tuple(kind.short_name for kind in kinds)
 
 
 def _kind(game: GameSpec, address: str) -> pyspiel.GameType:
@@ -80,13 +77,13 @@ class BoardwireGame(pyspiel.Game):
 
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
         """Is called by `pyspiel.load_game`."""
-        given = {**self._kind.parameter_specification, **(params or {})}
+        parameters = {**self._kind.parameter_specification, **(params or {})}
         game = self._kind.short_name.removeprefix("boardwire_")
         own = ("players", "rng_seed", "address")
-        options = tuple((name, str(value)) for name, value in given.items() if name not in own)
-        self.key: Key = (game, given["players"], options, given["address"])
+        options = tuple((name, str(value)) for name, value in parameters.items() if name not in own)
+        self.key: Key = (game, parameters["players"], options, parameters["address"])
         self.spec = table(self.key).spec
-        seed = given["rng_seed"]
+        seed = parameters["rng_seed"]
         self._deals = np.random.default_rng(None if seed < 0 else seed)
         (self._searches,) = self._deals.spawn(1)
         info = pyspiel.GameInfo(
@@ -124,7 +121,7 @@ class BoardwireState(pyspiel.State):
         super().__init__(game)
         self._at: Dealt | World | None = None
         # For each seat, a digest of all its observations and actions so far.
-        self._recalls: tuple[str, ...] = ("",) * game.spec.seats
+        self._history_digests: tuple[str, ...] = ("",) * game.spec.seats
 
     def current_player(self) -> int:
         """Returns the seat that decides, or the id of chance or of the terminal state."""
@@ -144,9 +141,10 @@ class BoardwireState(pyspiel.State):
         if at is None:
             self._at = table(self.get_game().key).deal(_draw(self.get_game()._deals))
             return
-        told = f"{self._recalls[at.seat]}|{at.views[at.seat].tobytes().hex()}|{action}"
-        recalled = hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
-        self._recalls = (*self._recalls[: at.seat], recalled, *self._recalls[at.seat + 1 :])
+        text = f"{self._history_digests[at.seat]}|{at.views[at.seat].tobytes().hex()}|{action}"
+        digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+        before, after = self._history_digests[: at.seat], self._history_digests[at.seat + 1 :]
+        self._history_digests = (*before, digest, *after)
         self._at = at.after(action)
 
     def _action_to_string(self, player: int, action: int) -> str:
@@ -161,7 +159,7 @@ class BoardwireState(pyspiel.State):
     def returns(self) -> list[float]:
         """Returns 1 for the first place to -1 for the last, evenly spaced; 0 for all before the end."""
         if self._at is None:
-            return [0.0] * len(self._recalls)
+            return [0.0] * len(self._history_digests)
         # Recovers exact fractions from float32, so that the returns add up to 0.
         return [float(Fraction(float(each)).limit_denominator(1000)) for each in self._at.reward]
 
@@ -175,13 +173,12 @@ class BoardwireState(pyspiel.State):
             ValueError: Another seat decides, or this state is itself a determinization.
         """
         if not isinstance(self._at, Dealt) or self._at.seat != player:
-            raise ValueError(
-                f"a state can be resampled only for the deciding seat, in a match; got player {player}"
-            )
+            raise ValueError(f"`player` must be the seat that decides in a match; got {player}")
         state: BoardwireState = self.clone()
         state._at = self._at.resampled(_draw(self.get_game()._searches))
         # A determinization does not include the past observations of other seats.
-        state._recalls = tuple(held if seat == player else "" for seat, held in enumerate(self._recalls))
+        digests = enumerate(self._history_digests)
+        state._history_digests = tuple(digest if seat == player else "" for seat, digest in digests)
         return state
 
     def observed(self, player: int) -> NDArray[np.uint8] | None:
@@ -189,17 +186,15 @@ class BoardwireState(pyspiel.State):
         if self._at is None:
             return None
         if player not in self._at.views:
-            raise ValueError(
-                f"a resampled state has only the view of the deciding seat, not of seat {player}"
-            )
+            raise ValueError(f"a resampled state has no view of seat {player}, which does not decide")
         return self._at.views[player]
 
     def __str__(self) -> str:
         """Returns the seed and the actions; they reveal every hidden card."""
         if self._at is None:
             return "before the deal"
-        begun = f"seed {self._at.seed}:" if isinstance(self._at, Dealt) else "a world:"
-        return " ".join([begun, *map(str, self.history()[1:])])
+        origin = f"seed {self._at.seed}:" if isinstance(self._at, Dealt) else "a world:"
+        return " ".join([origin, *map(str, self.history()[1:])])
 
 
 class BoardwireObserver:
@@ -224,8 +219,8 @@ class BoardwireObserver:
     def string_from(self, state: BoardwireState, player: int) -> str:
         """Returns the view as hexadecimal digits; with perfect recall, after the seat and its digest."""
         view = state.observed(player)
-        shown = "" if view is None else view.tobytes().hex()
-        return f"seat {player} {state._recalls[player]} {shown}" if self._perfect_recall else shown
+        digits = "" if view is None else view.tobytes().hex()
+        return f"seat {player} {state._history_digests[player]} {digits}" if self._perfect_recall else digits
 
 
 class RolloutEvaluator(mcts.Evaluator):
