@@ -69,7 +69,7 @@ def animation(data: dict[str, Any]) -> str:
             f'keyTimes="{times}" dur="{total:.1f}s" repeatCount="indefinite"/>{uses}</g>'
         )
     height = max(view["height"] for view in views)
-    title = f"a match of {data['title']}, as everybody sees it"
+    title = f"a match of {data['title']}, in the public view"
     return document(data["width"], height, title, f"<defs>{definitions}</defs>{''.join(frames)}")
 
 

@@ -131,9 +131,9 @@ errors! {
     /// The episode has not been dealt.
     NotDealt { missing: String, to: &'static str } FailedPrecondition "NOT_DEALT"
         "the episode is not dealt yet: seats {missing} must {to} first"
-    /// The match ended before its deal, because agents did not reveal their share of it.
+    /// The match ended before its first deal, because agents did not call `OpenDeal` in time.
     DealWithheld { match_id: String, seats: String } FailedPrecondition "DEAL_WITHHELD"
-        "match {match_id} has ended: seats {seats} did not reveal their share of the deal, so they forfeited"
+        "match {match_id} has ended: seats {seats} did not call OpenDeal in time, so they forfeited"
     /// The server no longer has these frames.
     FramesGone { after: u64, oldest: u64 } NotFound "FRAMES_GONE"
         "the server no longer has frames after {after}; its oldest frame is {oldest}"

@@ -72,7 +72,7 @@ pub(super) struct Arena {
     /// The address to which agents connect.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0")]
     listen: String,
-    /// Allows an address that other machines can reach. They can read and change the connections, which are plaintext.
+    /// Allows an address that other machines can reach. Connections are plaintext and can be read and changed in transit.
     #[arg(long)]
     insecure: bool,
     /// Prints JSON.

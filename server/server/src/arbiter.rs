@@ -137,7 +137,8 @@ struct Inner {
 }
 
 impl Arbiter {
-    /// Creates a match. Deals its first episode unless deals are fair. [`Self::start`] starts it. Its bots work for `owner`.
+    /// Creates a match. Deals its first episode unless deals are fair. [`Self::start`] starts it. Its bots
+    /// run in `work_queue`.
     #[must_use]
     pub fn new(
         table: Arc<Table>,

@@ -51,7 +51,7 @@ pub struct Batches {
     /// Whether the operator gave the key, so that it stays the same after a restart.
     has_persistent_key: bool,
     pool: Arc<Pool>,
-    /// The owner of the pool's work that frees memory.
+    /// The pool frees the memory of ended leases in this work queue.
     memory_work_queue: WorkQueue,
     requests: RequestCache<(Arc<dyn LeasedResource>, String)>,
     lease_quota: Arc<Quota>,

@@ -310,7 +310,7 @@ impl Matches {
         false
     }
 
-    /// Returns an owner of work in the pool for a caller.
+    /// Creates a work queue of the pool for a caller.
     pub(crate) fn work_queue(&self, origin: Origin) -> WorkQueue {
         self.pool.group(origin.number()).work_queue()
     }

@@ -18,7 +18,7 @@ use crate::measure::print;
 
 const SIZES: [usize; 6] = [1, 16, 64, 256, 1024, 4096];
 /// The time spent in steps for one sample.
-const SAMPLE: Duration = Duration::from_millis(100);
+const SAMPLE_TIME: Duration = Duration::from_millis(100);
 const SAMPLES: usize = 21;
 
 /// Measures batches of every game at two seats, of all sizes, with one and two threads. Skips rows whose name lacks `part`.
@@ -52,7 +52,7 @@ fn measure(table: &Arc<Table>, environments: usize, pool: &Pool) -> anyhow::Resu
     let mut latest = runtime.block_on(batch.reset(Reset::default(), None))?;
     let mut sample = || -> anyhow::Result<f64> {
         let (mut stepping, mut decisions) = (Duration::ZERO, 0_u32);
-        while stepping < SAMPLE {
+        while stepping < SAMPLE_TIME {
             let masks = latest.mask().chunks_exact(latest.mask().len() / environments);
             let actions: Vec<u8> = masks.map(|mask| legal_action(mask, &mut rng)).collect();
             decisions += u32::try_from(actions.len())?;

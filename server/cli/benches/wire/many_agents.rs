@@ -20,9 +20,9 @@ const SEATS: usize = 1_000;
 /// The pause of slow agents before each decision.
 const THINK_TIME: Duration = Duration::from_millis(500);
 /// The duration of one sample.
-const WINDOW: Duration = Duration::from_secs(3);
+const SAMPLE_TIME: Duration = Duration::from_secs(3);
 /// The number of samples, after one warm-up sample.
-const WINDOWS: u32 = 5;
+const SAMPLES: u32 = 5;
 /// The number of matches that are open at the same time.
 const OPEN: usize = 10_000;
 /// The number of connections that create them.
@@ -118,35 +118,35 @@ async fn play(
     name: &str,
     json: bool,
 ) -> anyhow::Result<()> {
-    let begin = Instant::now() + WINDOW;
-    let end = begin + WINDOW * WINDOWS;
+    let begin = Instant::now() + SAMPLE_TIME;
+    let end = begin + SAMPLE_TIME * SAMPLES;
     let mut playing: JoinSet<_> =
         agents.into_iter().map(|agent| play_until(agent, think_time, end)).collect();
     tokio::time::sleep_until(begin.into()).await;
     let cpu_time = server.cpu_time()?;
     tokio::time::sleep_until(end.into()).await;
     let cpu_time = server.cpu_time()? - cpu_time;
-    let mut windows = vec![Vec::new(); WINDOWS as usize];
+    let mut samples = vec![Vec::new(); SAMPLES as usize];
     while let Some(played) = playing.join_next().await {
         for (when, took) in played?? {
-            let window = when.checked_duration_since(begin).map(|since| since.div_duration_f64(WINDOW));
+            let sample = when.checked_duration_since(begin).map(|since| since.div_duration_f64(SAMPLE_TIME));
             #[allow(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
                 reason = "the number is small, not negative, and rounded down"
             )]
-            if let Some(window) = window.and_then(|window| windows.get_mut(window as usize)) {
-                window.push(took.as_secs_f64());
+            if let Some(sample) = sample.and_then(|sample| samples.get_mut(sample as usize)) {
+                sample.push(took.as_secs_f64());
             }
         }
     }
-    let all: usize = windows.iter().map(Vec::len).sum();
+    let all: usize = samples.iter().map(Vec::len).sum();
     let count = |decisions: usize| f64::from(u32::try_from(decisions).unwrap_or(u32::MAX));
     let (mut rates, mut medians, mut p99s) = (vec![], vec![], vec![]);
-    for took in &mut windows {
+    for took in &mut samples {
         took.sort_unstable_by(f64::total_cmp);
-        let median = took.get(took.len() / 2).context("no decision was made in a window")?;
-        rates.push(count(took.len()) / WINDOW.as_secs_f64());
+        let median = took.get(took.len() / 2).context("no decision was made in a sample")?;
+        rates.push(count(took.len()) / SAMPLE_TIME.as_secs_f64());
         medians.push(median * 1e3);
         p99s.push(took[took.len() * 99 / 100] / median);
     }

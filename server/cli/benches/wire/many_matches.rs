@@ -15,9 +15,9 @@ const SEATS: usize = 1_000;
 /// The number of connections that the seats share.
 const CONNECTIONS: usize = 50;
 /// The duration of one sample.
-const WINDOW: Duration = Duration::from_secs(1);
+const SAMPLE_TIME: Duration = Duration::from_secs(1);
 /// The number of samples, after one warm-up sample.
-const WINDOWS: usize = 5;
+const SAMPLES: usize = 5;
 
 /// Measures memory and fairness, each on a new server.
 pub(crate) fn run(json: bool) -> anyhow::Result<()> {
@@ -41,7 +41,7 @@ async fn idle() -> anyhow::Result<f64> {
     servers.real.resident_memory()
 }
 
-/// Returns, for each window, the median time of a decision, and the 99th percentile as a multiple of it.
+/// Returns, for each sample, the median time of a decision, and the 99th percentile as a multiple of it.
 async fn play() -> anyhow::Result<(Vec<f64>, Vec<f64>)> {
     let servers = Servers::start()?;
     let mut channels = vec![];
@@ -53,9 +53,9 @@ async fn play() -> anyhow::Result<(Vec<f64>, Vec<f64>)> {
         agents.push(Agent::start(channel.clone(), Transport::Unary).await?);
     }
     let (mut medians, mut p99_ratios) = (vec![], vec![]);
-    // The first window is the warm-up.
-    for window in 0..=WINDOWS {
-        let end = Instant::now() + WINDOW;
+    // The first sample is the warm-up.
+    for sample in 0..=SAMPLES {
+        let end = Instant::now() + SAMPLE_TIME;
         let mut playing: JoinSet<_> = agents.drain(..).map(|agent| play_until(agent, end)).collect();
         let mut took = vec![];
         while let Some(played) = playing.join_next().await {
@@ -63,7 +63,7 @@ async fn play() -> anyhow::Result<(Vec<f64>, Vec<f64>)> {
             agents.push(agent);
             took.extend(times);
         }
-        if window > 0 {
+        if sample > 0 {
             took.sort_unstable();
             let (median, slow) = (took[took.len() / 2], took[took.len() * 99 / 100]);
             medians.push(median.as_secs_f64());

@@ -29,10 +29,10 @@ const ENVIRONMENTS: u32 = 4_096;
 const MATCHES: usize = 200;
 const SLOW_BOTS: [&str; 5] = ["greedy:1024"; 5];
 /// The duration of one sample, and the pause between calls.
-const WINDOW: Duration = Duration::from_secs(3);
+const SAMPLE_TIME: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(2);
 /// The number of samples, after one warm-up sample.
-const WINDOWS: usize = 5;
+const SAMPLES: usize = 5;
 
 /// Measures each load on a new server.
 pub(crate) fn run(json: bool) -> anyhow::Result<()> {
@@ -95,9 +95,9 @@ async fn measure(load: Option<&str>) -> anyhow::Result<Latencies> {
     let mut health = HealthClient::new(connect(&address).await?);
     let _load = load.map(|load| Load::start(load, &address)).transpose()?;
     let mut latencies = Latencies::default();
-    // The first window is the warm-up.
-    for window in 0..=WINDOWS {
-        let (end, mut checks, mut acts) = (Instant::now() + WINDOW, vec![], vec![]);
+    // The first sample is the warm-up.
+    for sample in 0..=SAMPLES {
+        let (end, mut checks, mut acts) = (Instant::now() + SAMPLE_TIME, vec![], vec![]);
         while Instant::now() < end {
             let start = Instant::now();
             health.check(HealthCheckRequest::default()).await?;
@@ -108,7 +108,7 @@ async fn measure(load: Option<&str>) -> anyhow::Result<Latencies> {
             acts.push(agent.act(true).await?);
             tokio::time::sleep(PAUSE).await;
         }
-        if window > 0 {
+        if sample > 0 {
             latencies.health.add(checks);
             latencies.act.add(acts);
         }

@@ -41,7 +41,8 @@ pub(super) fn read(
     Ok((playable, damaged))
 }
 
-/// Restores the matches of a journal, and records all further events in it. The matches wait for [`Matches::begin`].
+/// Restores the matches of a journal, and records all further events in it. The matches wait for
+/// [`Matches::start_restored`].
 ///
 /// # Errors
 /// The errors of [`read`]; or the file cannot be written.
@@ -90,7 +91,7 @@ mod tests {
 
     /// Agents cannot connect while the server reads its journal, so clocks must not run.
     #[tokio::test]
-    async fn clocks_of_restored_matches_stand_until_begin() {
+    async fn clocks_of_restored_matches_stand_until_the_matches_start() {
         let (limit, zero) = (Duration::from_millis(100), Duration::ZERO);
         let clock = Clock { limit, bank: zero, increment: zero, strikes: 0, on_timeout: OnTimeout::Forfeit };
         let folder = tempfile::tempdir().expect("a folder");

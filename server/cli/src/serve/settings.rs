@@ -71,7 +71,8 @@ pub(super) struct Settings {
     /// Closes a match after this many seconds without use; 0 for never. [default: 14400]
     #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_MATCH_IDLE_TIMEOUT")]
     match_idle_timeout: Option<u64>,
-    /// How many seconds agents have to open their parts of fair deals after all have joined; 0 for no limit. [default: 30]
+    /// Ends a match with fair deals if an agent has not sent its secret this many seconds after all agents joined; 0 for no
+    /// limit. [default: 30]
     #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_OPENING_TIMEOUT")]
     opening_timeout: Option<u64>,
     /// The maximum number of open batches and searches. One caller may have three quarters of them. [default: 1000]
@@ -86,7 +87,7 @@ pub(super) struct Settings {
     /// Closes a batch after this many seconds without use; 0 for never. [default: 1800]
     #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_IDLE_TIMEOUT")]
     idle_timeout: Option<u64>,
-    /// The size of the thread pool, which steps environments and computes bots' decisions. [default: one a core]
+    /// The size of the thread pool, which steps environments and computes bots' decisions. [default: the number of cores]
     #[arg(long, env = "BOARDWIRE_THREADS")]
     threads: Option<usize>,
     /// A file with a secret. Servers with the same secret accept each other's snapshots. [default: random at each start]

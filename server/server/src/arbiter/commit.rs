@@ -93,9 +93,9 @@ impl Arbiter {
     }
 
     /// Logs the fault and closes the match, which cannot continue without the bot.
-    pub(super) fn bot_failed(&self, inner: &mut Inner, BotError { seat, reason: problem }: BotError) {
-        tracing::error!(match_id = self.identity.id, seat = seat.number(), problem, "a bot failed");
-        self.close_with(inner, CloseReason::BotFailed { seat, problem });
+    pub(super) fn bot_failed(&self, inner: &mut Inner, BotError { seat, reason }: BotError) {
+        tracing::error!(match_id = self.identity.id, seat = seat.number(), reason, "a bot failed");
+        self.close_with(inner, CloseReason::BotFailed { seat, problem: reason });
     }
 
     /// Returns the internal error for an event that contradicts the events before it.

@@ -270,7 +270,7 @@ fn span(parts: &Parts, id: &HeaderValue, caller: &Caller) -> Span {
         otel.kind = "server",
         method,
         id = id.to_str().unwrap_or_default(),
-        peer = caller.connection_id().0,
+        connection = caller.connection_id().0,
         account = Empty
     );
     if parts.headers.contains_key(TRACE_PARENT) && !span.is_disabled() {

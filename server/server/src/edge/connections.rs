@@ -65,8 +65,8 @@ impl OpenConnections {
         Some(closing)
     }
 
-    /// Closes the oldest connection of the unknown origin with the most, if it has at least two more than the
-    /// caller has: `caller_connections`.
+    /// Closes the oldest connection of the unknown origin that has the most connections. Does nothing unless that origin has
+    /// at least two more than the caller, which has `caller_connections`.
     fn evict_oldest_of_busiest_host(&mut self, caller_connections: usize) {
         let unknown = self.by_origin.iter().filter(|(origin, _)| !origin.is_local_or_account());
         let Some((&origin, most)) = unknown.max_by_key(|(_, of_origin)| of_origin.len()) else { return };

@@ -173,8 +173,8 @@ where
             let connection = builder.max_buf_size(PAGE_BUFFER).serve_connection(TokioIo::new(io), service);
             drive(connection, &caller, edge).await;
         }
-        Ok(Err(error)) => tracing::debug!(peer = caller.connection_id().0, %error, "a handshake failed"),
-        Err(_) => tracing::debug!(peer = caller.connection_id().0, "a handshake took too long"),
+        Ok(Err(error)) => tracing::debug!(connection = caller.connection_id().0, %error, "a handshake failed"),
+        Err(_) => tracing::debug!(connection = caller.connection_id().0, "a handshake took too long"),
     }
 }
 
@@ -190,7 +190,7 @@ async fn drive<C: GracefulConnection<Error: Display>>(connection: C, caller: &Ca
     let result = tokio::select! {
         result = connection.as_mut() => result,
         () = caller.connection.slot.closed() => {
-            tracing::debug!(peer = caller.connection_id().0, "closed: it reset too many calls, or a new connection took its slot");
+            tracing::debug!(connection = caller.connection_id().0, "closed: it reset too many calls, or a new connection took its slot");
             return;
         }
         () = edge.stopped() => {
@@ -202,7 +202,7 @@ async fn drive<C: GracefulConnection<Error: Display>>(connection: C, caller: &Ca
         }
     };
     if let Err(error) = result {
-        tracing::debug!(peer = caller.connection_id().0, %error, "a connection failed");
+        tracing::debug!(connection = caller.connection_id().0, %error, "a connection failed");
     }
 }
 

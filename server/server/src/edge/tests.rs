@@ -117,7 +117,7 @@ async fn calls_are_traced_without_their_tokens() {
     assert!(ours.iter().any(|line| {
         line.contains("method=\"/boardwire.v1.CatalogService/ListGames\"")
             && line.contains("id=\"mine-7\"")
-            && line.contains("peer=1")
+            && line.contains("connection=1")
     }));
     assert!(ours.iter().all(|line| !line.contains("very-secret")), "{ours:#?}");
 }

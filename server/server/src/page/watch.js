@@ -214,7 +214,7 @@ async function live() {
         matches.delete(ended.value);
         ended.remove();
       }
-      if (matches.size === 0) say("No match is open to everybody.");
+      if (matches.size === 0) say("There is no open public match.");
     } catch (error) {
       // The stream of a followed match reports its own errors.
       if (matches.size === 0) say(error.message);

@@ -1,5 +1,6 @@
 //! The events of a match alone determine its state.
 
+use super::restarts::journal;
 use super::*;
 use crate::record::{Cause, Forfeited, InvalidEvent};
 use boardwire_api::v1::IllegalActionPolicy;
@@ -142,6 +143,29 @@ fn an_impossible_event_is_refused() {
     };
     inner.state.apply(&arbiter.table, &Event { at: SystemTime::now(), kind }).expect("the forfeit is valid");
     assert!(inner.state.is_over());
+}
+
+/// Renaming a Rust field must not change the journal.
+#[tokio::test]
+async fn the_creation_of_a_match_keeps_its_names_in_the_journal() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (writer, _) = journal(&folder);
+    let settings = Settings { fair_deals: true, ..Settings::of(vec![AGENT, AGENT]) };
+    let arbiter = Arbiter::new(table("faraway", 2), settings, pool().new_group().work_queue(), 3);
+    let arbiter = arbiter.with_journal(&writer);
+    arbiter.wait_until_written().await.expect("the line is written");
+    writer.close();
+    let (writer, saved) = journal(&folder);
+    writer.close();
+    let created: serde_json::Value = serde_json::from_str(&saved[0].lines[0]).expect("the line is JSON");
+    let names = |value: &serde_json::Value| {
+        let mut names: Vec<String> = value.as_object().expect("an object").keys().cloned().collect();
+        names.sort_unstable();
+        names.join(" ")
+    };
+    assert_eq!(names(&created), "at config fair host invitations opened opening seeds spec spectator");
+    assert_eq!(names(&created["opened"]), "key salt source");
+    assert_eq!(created["opening"], serde_json::json!({ "secs": OPENING_TIMEOUT.as_secs(), "nanos": 0 }));
 }
 
 /// Renaming a Rust field or variant must not change the journal.

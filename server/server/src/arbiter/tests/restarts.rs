@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::journal::{Journal, JournalReader, Retention, SavedMatch};
 
 /// Opens the journal in a folder. Returns it with the matches that it has saved.
-fn journal(folder: &tempfile::TempDir) -> (Arc<Journal>, Vec<SavedMatch>) {
+pub(super) fn journal(folder: &tempfile::TempDir) -> (Arc<Journal>, Vec<SavedMatch>) {
     let reading =
         JournalReader::open(&folder.path().join("journal"), Retention::default()).expect("the journal opens");
     let (saved, damaged) = reading.read().expect("the journal is read");
