@@ -27,12 +27,12 @@ const DEADLINE: Duration = Duration::from_mins(1);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The matches and the journal of a server, without its network.
-struct Server {
+struct JournaledMatches {
     matches: Matches,
     journal: Arc<Journal>,
 }
 
-impl Server {
+impl JournaledMatches {
     /// Starts with the matches of the journal at `path`.
     fn start(path: &Path, sync: Sync) -> Self {
         Self::start_with(path, Retention { sync, ..Retention::default() })
@@ -80,7 +80,7 @@ async fn choose(arbiter: &Arc<Arbiter>, observation: &Observation) -> Result<(),
 /// Plays the match without failures. Returns its last position.
 async fn end_without_failures() -> Position {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::start(&folder.path().join("journal"), Sync::Always);
+    let server = JournaledMatches::start(&folder.path().join("journal"), Sync::Always);
     let arbiter = server.create().await.expect("there is room");
     loop {
         let observation = observe(&arbiter).await.expect("the match is open");
@@ -113,7 +113,7 @@ async fn no_failure_loses_an_acknowledged_decision() {
 async fn fails_for_a_while(point: &str, sync: Sync, end: Position) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("journal");
-    let server = Server::start(&path, sync);
+    let server = JournaledMatches::start(&path, sync);
     let arbiter = server.create().await.expect("there is room");
     let mut errors = 0;
     loop {
@@ -141,7 +141,7 @@ async fn fails_for_a_while(point: &str, sync: Sync, end: Position) {
     assert_eq!(errors, 3, "{point}");
     assert_eq!(arbiter.position(), end, "{point}");
     server.journal.close();
-    let again = Server::start(&path, sync);
+    let again = JournaledMatches::start(&path, sync);
     let restored = again.matches.find(arbiter.id()).expect("the match is saved");
     assert_eq!(restored.position(), end, "{point}: every acknowledged decision is saved");
     again.journal.close();
@@ -150,7 +150,7 @@ async fn fails_for_a_while(point: &str, sync: Sync, end: Position) {
 /// The disk does not respond: callers get errors. When it responds again, all decisions are saved.
 async fn stalls(end: Position) {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::start(&folder.path().join("journal"), Sync::Always);
+    let server = JournaledMatches::start(&folder.path().join("journal"), Sync::Always);
     let arbiter = server.create().await.expect("there is room");
     let observation = observe(&arbiter).await.expect("the match is open");
     fail::cfg("journal::begin", "pause").expect("the action is valid");
@@ -187,7 +187,7 @@ async fn stalls(end: Position) {
 /// A server that always has something to write still syncs about once per second.
 async fn syncs_under_load() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::start(&folder.path().join("journal"), Sync::Interval);
+    let server = JournaledMatches::start(&folder.path().join("journal"), Sync::Interval);
     fail::cfg("journal::sync", "return").expect("the action is valid");
     let refused = async {
         while !matches!(server.create().await, Err(Error::JournalFailed { .. })) {
@@ -203,7 +203,10 @@ async fn syncs_under_load() {
 async fn cannot_delete_for_a_while() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("journal");
-    let server = Server::start_with(&path, Retention { ended: Some(Duration::ZERO), ..Retention::default() });
+    let server = JournaledMatches::start_with(
+        &path,
+        Retention { ended: Some(Duration::ZERO), ..Retention::default() },
+    );
     let (over, open) = (server.create().await, server.create().await);
     fail::cfg("journal::forget", "return").expect("the action is valid");
     over.expect("there is room").close(CloseReason::Host);
@@ -213,7 +216,7 @@ async fn cannot_delete_for_a_while() {
     fail::remove("journal::forget");
     wait_for_journal(&server, false).await;
     server.journal.close();
-    let again = Server::start(&path, Sync::Always);
+    let again = JournaledMatches::start(&path, Sync::Always);
     assert!(again.matches.find(open.expect("there is room").id()).is_ok());
     again.journal.close();
     let rows = rusqlite::Connection::open(&path).expect("a database");
@@ -222,7 +225,7 @@ async fn cannot_delete_for_a_while() {
 }
 
 /// Waits until the journal fails, or, without `fails`, until it works again.
-async fn wait_for_journal(server: &Server, fails: bool) {
+async fn wait_for_journal(server: &JournaledMatches, fails: bool) {
     let reached = async {
         while server.matches.journal_fails() != fails {
             tokio::time::sleep(POLL_INTERVAL).await;
@@ -235,7 +238,7 @@ async fn wait_for_journal(server: &Server, fails: bool) {
 async fn crashes(point: &str, end: Position) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("journal");
-    let mut server = Server::start(&path, Sync::Always);
+    let mut server = JournaledMatches::start(&path, Sync::Always);
     let id = server.create().await.expect("there is room").id().to_owned();
     let (mut crashes, mut acknowledged) = (0, 0);
     loop {
@@ -263,7 +266,7 @@ async fn crashes(point: &str, end: Position) {
                 fail::remove(point);
                 server.journal.close();
                 drop((arbiter, server));
-                server = Server::start(&path, Sync::Always);
+                server = JournaledMatches::start(&path, Sync::Always);
             }
             Err(error) => panic!("{point}: {error}"),
         }

@@ -43,7 +43,7 @@ fn main() {
         return visit(&game, Profile).expect("`--profile` is followed by the id of a game");
     }
     for id in IDS {
-        for row in visit(id, Measure).expect("the registry knows its ids") {
+        for row in visit(id, MeasurePlayouts).expect("the registry knows its ids") {
             print(&row, json);
         }
     }
@@ -86,9 +86,9 @@ impl Visitor for Profile {
 }
 
 /// Measures a game at its fewest and its most seats.
-struct Measure;
+struct MeasurePlayouts;
 
-impl Visitor for Measure {
+impl Visitor for MeasurePlayouts {
     type Output = Vec<Row>;
 
     fn visit<G: Estimate>(self) -> Vec<Row> {

@@ -24,15 +24,15 @@ fn main() {
         .iter()
         .filter(|id| std::env::args().nth(1).is_none_or(|only| only.starts_with("--") || only == **id))
     {
-        for row in visit(id, Measure).expect("the registry knows its ids") {
+        for row in visit(id, MeasureResampling).expect("the registry knows its ids") {
             println!("{row}");
         }
     }
 }
 
-struct Measure;
+struct MeasureResampling;
 
-impl Visitor for Measure {
+impl Visitor for MeasureResampling {
     type Output = Vec<String>;
 
     fn visit<G: Estimate>(self) -> Vec<String> {

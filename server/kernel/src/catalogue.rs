@@ -207,22 +207,22 @@ mod tests {
 
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
-    struct Row {
+    struct TestRow {
         id: BoundedU8<1, 9>,
     }
 
     #[derive(Deserialize)]
-    struct File {
-        rows: Vec<Row>,
+    struct TestFile {
+        rows: Vec<TestRow>,
     }
 
     fn refusal(json: &str) -> String {
-        read::<File>(json).err().map_or_else(String::new, |error| error.to_string())
+        read::<TestFile>(json).err().map_or_else(String::new, |error| error.to_string())
     }
 
     #[test]
     fn read_errors_name_row_and_field() {
-        assert_eq!(read::<File>(r#"{"rows": [{"id": 9}]}"#).map(|file| file.rows[0].id.get()), Ok(9));
+        assert_eq!(read::<TestFile>(r#"{"rows": [{"id": 9}]}"#).map(|file| file.rows[0].id.get()), Ok(9));
         assert_eq!(
             refusal(r#"{"rows": [{"id": 1}, {"id": 10}]}"#),
             "rows[1].id: must be a whole number from 1 to 9; got 10"

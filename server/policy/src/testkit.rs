@@ -81,7 +81,8 @@ impl Linear {
         };
         let metadata = self.metadata.iter().cloned().map(|(key, value)| Entry { key, value });
         let opset = Opset { version: 17 };
-        Model { ir: 8, graph: Some(graph), opset: vec![opset], metadata: metadata.collect() }.encode_to_vec()
+        OnnxModel { ir: 8, graph: Some(graph), opset: vec![opset], metadata: metadata.collect() }
+            .encode_to_vec()
     }
 }
 
@@ -114,7 +115,7 @@ const ATTRIBUTE_INTS: i32 = 7;
 // The messages of `onnx.proto`, as far as this file uses them.
 
 #[derive(Clone, PartialEq, Message)]
-struct Model {
+struct OnnxModel {
     #[prost(int64, tag = "1")]
     ir: i64,
     #[prost(message, optional, tag = "7")]

@@ -8,32 +8,32 @@ use prost::Message;
 
 /// The part of ONNX's `ModelProto` that states where the weights are.
 #[derive(Message)]
-struct Model {
+struct WeightFiles {
     #[prost(message, optional, tag = "7")]
-    graph: Option<Graph>,
+    graph: Option<GraphWeights>,
 }
 
 #[derive(Message)]
-struct Graph {
+struct GraphWeights {
     #[prost(message, repeated, tag = "5")]
-    initializer: Vec<Tensor>,
+    initializer: Vec<ExternalTensor>,
 }
 
 #[derive(Message)]
-struct Tensor {
+struct ExternalTensor {
     #[prost(message, repeated, tag = "13")]
-    external_data: Vec<Entry>,
+    external_data: Vec<LocationEntry>,
 }
 
 #[derive(Message)]
-struct Entry {
+struct LocationEntry {
     #[prost(string, tag = "1")]
     key: String,
     #[prost(string, tag = "2")]
     value: String,
 }
 
-impl Model {
+impl WeightFiles {
     /// Returns the names of the weight files beside the network file.
     fn weight_files(&self) -> BTreeSet<&str> {
         let tensors = self.graph.iter().flat_map(|graph| &graph.initializer);
@@ -47,7 +47,8 @@ pub(crate) fn resolve_model_path(file: PathBuf) -> PathBuf {
     if !file.is_symlink() {
         return file;
     }
-    let model = std::fs::read(&file).ok().and_then(|bytes| Model::decode(&*bytes).ok()).unwrap_or_default();
+    let model =
+        std::fs::read(&file).ok().and_then(|bytes| WeightFiles::decode(&*bytes).ok()).unwrap_or_default();
     let has_weights =
         |path: &PathBuf| model.weight_files().into_iter().all(|name| path.with_file_name(name).is_file());
     let target = || file.canonicalize().ok().filter(has_weights);
@@ -65,7 +66,7 @@ pub fn hashes(file: &Path) -> io::Result<Vec<String>> {
         |path: &Path, error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
     let read = |path: &Path| std::fs::read(path).map_err(|error| named(path, error));
     let bytes = read(&file)?;
-    let model = Model::decode(&*bytes).map_err(|error| named(&file, io::Error::other(error)))?;
+    let model = WeightFiles::decode(&*bytes).map_err(|error| named(&file, io::Error::other(error)))?;
     let weight_files = model.weight_files().into_iter().map(|name| read(&file.with_file_name(name)));
     let all = std::iter::once(Ok(bytes)).chain(weight_files);
     all.map(|bytes| Ok(blake3::hash(&bytes?).to_string())).collect()
@@ -79,10 +80,11 @@ mod tests {
     fn other_weight_files_change_the_hashes() {
         let folder = tempfile::tempdir().expect("a folder");
         let [file, weight_file] = ["lion.onnx", "lion.data"].map(|name| folder.path().join(name));
-        let entry = |key: &str, value: &str| Entry { key: key.to_owned(), value: value.to_owned() };
-        let tensor = || Tensor { external_data: vec![entry("location", "lion.data"), entry("offset", "0")] };
-        let graph = Graph { initializer: vec![tensor(), Tensor::default(), tensor()] };
-        std::fs::write(&file, Model { graph: Some(graph) }.encode_to_vec()).expect("room");
+        let entry = |key: &str, value: &str| LocationEntry { key: key.to_owned(), value: value.to_owned() };
+        let tensor =
+            || ExternalTensor { external_data: vec![entry("location", "lion.data"), entry("offset", "0")] };
+        let graph = GraphWeights { initializer: vec![tensor(), ExternalTensor::default(), tensor()] };
+        std::fs::write(&file, WeightFiles { graph: Some(graph) }.encode_to_vec()).expect("room");
         let missing = hashes(&file).expect_err("it has no weights").to_string();
         assert!(missing.contains("lion.data: "), "{missing}");
         std::fs::write(&weight_file, "one").expect("room");

@@ -38,9 +38,9 @@ impl RequestId {
 }
 
 /// The cached results of requests that callers may retry.
-pub(crate) struct RequestCache<T>(Mutex<HashMap<Uuid, Entry<T>>>);
+pub(crate) struct RequestCache<T>(Mutex<HashMap<Uuid, CachedRequest<T>>>);
 
-struct Entry<T> {
+struct CachedRequest<T> {
     request: RequestId,
     result: Arc<OnceCell<T>>,
 }
@@ -69,7 +69,7 @@ impl<T: Clone> Drop for Execution<'_, T> {
 }
 
 impl<T: Clone> RequestCache<T> {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Entry<T>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, CachedRequest<T>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -92,7 +92,7 @@ impl<T: Clone> RequestCache<T> {
             let mut entries = self.lock();
             let entry = entries
                 .entry(id)
-                .or_insert_with(|| Entry { request: request.clone(), result: Arc::default() });
+                .or_insert_with(|| CachedRequest { request: request.clone(), result: Arc::default() });
             if entry.request != request {
                 return Err(Error::RequestIdReused { request_id: id.to_string() });
             }

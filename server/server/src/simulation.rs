@@ -86,20 +86,20 @@ fn outcome(game: &'static str, fault_seed: Option<u64>) -> Outcome {
 
 /// A fault of a client, and when it ends.
 #[derive(Debug, Clone, Copy)]
-enum Fault {
+enum ClientFault {
     Partitioned(Duration),
     Delayed(Duration),
     Crashed(Duration),
 }
 
 /// Ends the faults that are over, and starts some at random. Returns the number of started faults.
-fn inject_faults(sim: &mut Sim<'_>, rng: &mut RngStream, active: &mut [Option<Fault>; 3]) -> u32 {
+fn inject_faults(sim: &mut Sim<'_>, rng: &mut RngStream, active: &mut [Option<ClientFault>; 3]) -> u32 {
     let (now, mut begun) = (sim.elapsed(), 0);
     for (name, fault) in CLIENTS.into_iter().zip(active) {
         match *fault {
-            Some(Fault::Partitioned(until)) if now > until => sim.repair(name, ADDRESS.0),
-            Some(Fault::Delayed(until)) if now > until => sim.release(name, ADDRESS.0),
-            Some(Fault::Crashed(until)) if now > until => sim.bounce(name),
+            Some(ClientFault::Partitioned(until)) if now > until => sim.repair(name, ADDRESS.0),
+            Some(ClientFault::Delayed(until)) if now > until => sim.release(name, ADDRESS.0),
+            Some(ClientFault::Crashed(until)) if now > until => sim.bounce(name),
             Some(_) => continue,
             None if rng.below(400) > 0 => continue,
             None => {
@@ -108,15 +108,15 @@ fn inject_faults(sim: &mut Sim<'_>, rng: &mut RngStream, active: &mut [Option<Fa
                 *fault = Some(match rng.below(3) {
                     0 => {
                         sim.partition(name, ADDRESS.0);
-                        Fault::Partitioned(until)
+                        ClientFault::Partitioned(until)
                     }
                     1 => {
                         sim.hold(name, ADDRESS.0);
-                        Fault::Delayed(until)
+                        ClientFault::Delayed(until)
                     }
                     _ => {
                         sim.crash(name);
-                        Fault::Crashed(until)
+                        ClientFault::Crashed(until)
                     }
                 });
                 continue;

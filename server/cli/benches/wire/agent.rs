@@ -35,7 +35,7 @@ enum Connection {
 }
 
 /// An agent that has joined a match.
-pub(crate) struct Agent {
+pub(crate) struct BenchAgent {
     pub(crate) created: CreateMatchResponse,
     pub(crate) joined: JoinMatchResponse,
     pub(crate) observation: Observation,
@@ -101,7 +101,7 @@ pub(crate) async fn create(channel: Channel, seats: [&str; 2]) -> anyhow::Result
     Ok(MatchServiceClient::new(channel).create_match(create).await?.into_inner())
 }
 
-impl Agent {
+impl BenchAgent {
     /// Creates a match against a random bot, joins it, and observes.
     pub(crate) async fn start(channel: Channel, transport: Transport) -> anyhow::Result<Self> {
         let created = create(channel.clone(), ["agent", "random"]).await?;

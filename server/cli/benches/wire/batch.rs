@@ -29,15 +29,15 @@ use crate::agent::with_token;
 const STEPS: usize = 48;
 
 /// Returns the batch service of the echo server, which records responses of the server `real`.
-pub(crate) fn service(real: &str) -> BatchServiceServer<Echo> {
-    let echo = Echo { real: real.to_owned(), recordings: Arc::default() };
+pub(crate) fn service(real: &str) -> BatchServiceServer<EchoBatches> {
+    let echo = EchoBatches { real: real.to_owned(), recordings: Arc::default() };
     BatchServiceServer::new(echo)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES)
 }
 
 /// The real server's responses for one batch.
-struct Recording {
+struct BatchRecording {
     steps: Vec<Step>,
     environments: usize,
     /// The number of rows sent so far.
@@ -60,7 +60,7 @@ pub(crate) fn legal_action(mask: &[u8], rng: &mut RngStream) -> u8 {
     0
 }
 
-impl Recording {
+impl BatchRecording {
     async fn record(real: &str, open: OpenBatchRequest) -> anyhow::Result<(OpenBatchResponse, Self)> {
         let client = BatchServiceClient::connect(real.to_owned()).await?;
         let mut client = client.max_decoding_message_size(MAX_MESSAGE_BYTES);
@@ -110,16 +110,16 @@ impl Recording {
 }
 
 /// Recordings by batch id.
-type Recordings = Mutex<HashMap<String, Arc<Recording>>>;
+type Recordings = Mutex<HashMap<String, Arc<BatchRecording>>>;
 
-pub(crate) struct Echo {
+pub(crate) struct EchoBatches {
     real: String,
     recordings: Arc<Recordings>,
 }
 
 type RpcResult<T> = Result<Response<T>, Status>;
 
-fn find(recordings: &Recordings, id: &str) -> Result<Arc<Recording>, Status> {
+fn find(recordings: &Recordings, id: &str) -> Result<Arc<BatchRecording>, Status> {
     let recordings = recordings.lock().unwrap_or_else(PoisonError::into_inner);
     recordings.get(id).cloned().ok_or_else(|| Status::not_found("no such batch"))
 }
@@ -136,11 +136,11 @@ fn respond(recordings: &Recordings, request: &RunBatchRequest) -> Result<RunBatc
 }
 
 #[tonic::async_trait]
-impl BatchService for Echo {
+impl BatchService for EchoBatches {
     type RunBatchStream = Pin<Box<dyn Stream<Item = Result<RunBatchResponse, Status>> + Send>>;
 
     async fn open_batch(&self, request: Request<OpenBatchRequest>) -> RpcResult<OpenBatchResponse> {
-        let recorded = Recording::record(&self.real, request.into_inner()).await;
+        let recorded = BatchRecording::record(&self.real, request.into_inner()).await;
         let (opened, recording) = recorded.map_err(|problem| Status::internal(format!("{problem:#}")))?;
         let id = opened.batch.as_ref().map(|batch| batch.id.clone()).unwrap_or_default();
         self.recordings.lock().unwrap_or_else(PoisonError::into_inner).insert(id, Arc::new(recording));

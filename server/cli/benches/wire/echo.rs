@@ -26,7 +26,7 @@ use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 use tonic::{Request, Response, Status, Streaming};
 
-use crate::agent::{Agent, Transport, connect};
+use crate::agent::{BenchAgent, Transport, connect};
 use crate::batch;
 
 /// The number of recorded episodes.
@@ -39,7 +39,7 @@ pub(crate) fn run(real: &str, path: &str) -> anyhow::Result<()> {
         std::process::exit(0);
     });
     runtime()?.block_on(async {
-        let matches = MatchServiceServer::new(Echo(Arc::new(Recording::record(real).await?)));
+        let matches = MatchServiceServer::new(EchoMatches(Arc::new(MatchRecording::record(real).await?)));
         let mut server = Server::builder()
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
@@ -56,17 +56,17 @@ pub(crate) fn run(real: &str, path: &str) -> anyhow::Result<()> {
 }
 
 /// The real server's responses, in order.
-struct Recording {
+struct MatchRecording {
     created: CreateMatchResponse,
     joined: JoinMatchResponse,
     observations: Vec<Observation>,
     next: AtomicUsize,
 }
 
-impl Recording {
+impl MatchRecording {
     /// Records whole episodes, so that the echo server can repeat the recording.
     async fn record(real: &str) -> anyhow::Result<Self> {
-        let mut agent = Agent::start(connect(real).await?, Transport::Unary).await?;
+        let mut agent = BenchAgent::start(connect(real).await?, Transport::Unary).await?;
         let mut observations = vec![agent.observation.clone()];
         for episode in 0..EPISODES {
             if episode > 0 {
@@ -105,7 +105,7 @@ impl Recording {
     }
 }
 
-struct Echo(Arc<Recording>);
+struct EchoMatches(Arc<MatchRecording>);
 
 type RpcResult<T> = Result<Response<T>, Status>;
 
@@ -114,7 +114,7 @@ fn unimplemented<T>() -> RpcResult<T> {
 }
 
 #[tonic::async_trait]
-impl MatchService for Echo {
+impl MatchService for EchoMatches {
     type WatchStream = Pin<Box<dyn Stream<Item = Result<WatchResponse, Status>> + Send>>;
     type PlayStream = Pin<Box<dyn Stream<Item = Result<PlayResponse, Status>> + Send>>;
 

@@ -11,9 +11,9 @@ use tempfile::TempDir;
 use tokio::task::JoinSet;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
 
-use crate::agent::{Agent, Transport, create};
+use crate::agent::{BenchAgent, Transport, create};
 use crate::measure::print;
-use crate::servers::Server;
+use crate::servers::ServerProcess;
 
 /// The number of seats that play at the same time, two per match.
 const SEATS: usize = 1_000;
@@ -80,11 +80,11 @@ impl Setup {
         Ok(Self { folder, arguments, authority })
     }
 
-    fn start(&self) -> anyhow::Result<Server> {
-        Server::serve(self.folder.path(), &self.arguments)
+    fn start(&self) -> anyhow::Result<ServerProcess> {
+        ServerProcess::serve(self.folder.path(), &self.arguments)
     }
 
-    async fn connect(&self, server: &Server) -> anyhow::Result<Channel> {
+    async fn connect(&self, server: &ServerProcess) -> anyhow::Result<Channel> {
         let scheme = if self.authority.is_some() { "https" } else { "http" };
         let mut endpoint = Endpoint::from_shared(format!("{scheme}://{}", server.tcp))?.tcp_nodelay(true);
         if let Some(authority) = &self.authority {
@@ -95,13 +95,13 @@ impl Setup {
     }
 
     /// Joins agents to all seats. Each agent has its own connection and stream.
-    async fn join(&self, server: &Server) -> anyhow::Result<Vec<Agent>> {
+    async fn join(&self, server: &ServerProcess) -> anyhow::Result<Vec<BenchAgent>> {
         let mut agents = Vec::new();
         for _ in 0..SEATS / 2 {
             let first = self.connect(server).await?;
             let created = create(first.clone(), ["agent", "agent"]).await?;
-            agents.push(Agent::join(first, Transport::Stream, created.clone(), 0).await?);
-            agents.push(Agent::join(self.connect(server).await?, Transport::Stream, created, 1).await?);
+            agents.push(BenchAgent::join(first, Transport::Stream, created.clone(), 0).await?);
+            agents.push(BenchAgent::join(self.connect(server).await?, Transport::Stream, created, 1).await?);
         }
         Ok(agents)
     }
@@ -112,9 +112,9 @@ type Decision = (Instant, Duration);
 
 /// Lets all agents play at the same time. Prints the rate, the latencies and the server's CPU time.
 async fn play(
-    agents: Vec<Agent>,
+    agents: Vec<BenchAgent>,
     think_time: Duration,
-    server: &Server,
+    server: &ServerProcess,
     name: &str,
     json: bool,
 ) -> anyhow::Result<()> {
@@ -158,7 +158,11 @@ async fn play(
 }
 
 /// Plays until `end`. Returns every decision.
-async fn play_until(mut agent: Agent, think_time: Duration, end: Instant) -> anyhow::Result<Vec<Decision>> {
+async fn play_until(
+    mut agent: BenchAgent,
+    think_time: Duration,
+    end: Instant,
+) -> anyhow::Result<Vec<Decision>> {
     let mut decisions = vec![];
     while Instant::now() < end {
         if agent.is_over() || agent.observation.mask.iter().all(|byte| *byte == 0) {
@@ -212,7 +216,7 @@ async fn open(json: bool) -> anyhow::Result<()> {
 async fn create_matches(channel: Channel) -> anyhow::Result<()> {
     for _ in 0..OPEN / CONNECTIONS {
         let created = create(channel.clone(), ["agent", "agent"]).await?;
-        Agent::join(channel.clone(), Transport::Unary, created, 0).await?.act(false).await?;
+        BenchAgent::join(channel.clone(), Transport::Unary, created, 0).await?.act(false).await?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-use crate::agent::{Agent, Transport, connect};
+use crate::agent::{BenchAgent, Transport, connect};
 use crate::measure::print;
 use crate::servers::Servers;
 
@@ -36,7 +36,7 @@ async fn idle() -> anyhow::Result<f64> {
     let channel = connect(&servers.real.unix).await?;
     let mut agents = vec![];
     for _ in 0..IDLE {
-        agents.push(Agent::start(channel.clone(), Transport::Unary).await?);
+        agents.push(BenchAgent::start(channel.clone(), Transport::Unary).await?);
     }
     servers.real.resident_memory()
 }
@@ -50,7 +50,7 @@ async fn play() -> anyhow::Result<(Vec<f64>, Vec<f64>)> {
     }
     let mut agents = vec![];
     for channel in channels.iter().cycle().take(SEATS) {
-        agents.push(Agent::start(channel.clone(), Transport::Unary).await?);
+        agents.push(BenchAgent::start(channel.clone(), Transport::Unary).await?);
     }
     let (mut medians, mut p99_ratios) = (vec![], vec![]);
     // The first sample is the warm-up.
@@ -73,7 +73,7 @@ async fn play() -> anyhow::Result<(Vec<f64>, Vec<f64>)> {
     Ok((medians, p99_ratios))
 }
 
-async fn play_until(mut agent: Agent, end: Instant) -> anyhow::Result<(Agent, Vec<Duration>)> {
+async fn play_until(mut agent: BenchAgent, end: Instant) -> anyhow::Result<(BenchAgent, Vec<Duration>)> {
     let mut took = vec![];
     while Instant::now() < end {
         if agent.is_over() {

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::agent::{Agent, Transport, connect};
-use crate::servers::{Server, Servers};
+use crate::agent::{BenchAgent, Transport, connect};
+use crate::servers::{ServerProcess, Servers};
 
 /// The duration of one block against one server.
 const BLOCK: Duration = Duration::from_millis(120);
@@ -17,10 +17,10 @@ pub(crate) fn run(json: bool) -> anyhow::Result<()> {
     let servers = Servers::start()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        for (socket, address) in [("tcp", tcp as fn(&Server) -> String), ("unix", unix)] {
+        for (socket, address) in [("tcp", tcp as fn(&ServerProcess) -> String), ("unix", unix)] {
             for (name, transport) in [("unary", Transport::Unary), ("stream", Transport::Stream)] {
-                let real = Agent::start(connect(&address(&servers.real)).await?, transport).await?;
-                let echo = Agent::start(connect(&address(&servers.echo)).await?, transport).await?;
+                let real = BenchAgent::start(connect(&address(&servers.real)).await?, transport).await?;
+                let echo = BenchAgent::start(connect(&address(&servers.echo)).await?, transport).await?;
                 let comparison = Comparison::measure(real, echo).await?;
                 comparison.print(&format!("act rust {name} {socket}"), json);
             }
@@ -29,11 +29,11 @@ pub(crate) fn run(json: bool) -> anyhow::Result<()> {
     })
 }
 
-fn tcp(server: &Server) -> String {
+fn tcp(server: &ServerProcess) -> String {
     format!("http://{}", server.tcp)
 }
 
-fn unix(server: &Server) -> String {
+fn unix(server: &ServerProcess) -> String {
     server.unix.clone()
 }
 
@@ -45,7 +45,7 @@ struct Comparison {
 }
 
 impl Comparison {
-    async fn measure(mut real: Agent, mut echo: Agent) -> anyhow::Result<Self> {
+    async fn measure(mut real: BenchAgent, mut echo: BenchAgent) -> anyhow::Result<Self> {
         let (mut reals, mut echoes, mut ratios) = (vec![], vec![], vec![]);
         // The first pair is the warm-up. The order of the servers alternates.
         for pair in 0..=PAIRS {
@@ -85,7 +85,7 @@ pub(crate) fn print(row: &str, mut samples: Vec<f64>, unit: &str, json: bool) {
 }
 
 /// Plays for one block. Returns the mean round-trip time of a decision, in seconds.
-async fn block(agent: &mut Agent) -> anyhow::Result<f64> {
+async fn block(agent: &mut BenchAgent) -> anyhow::Result<f64> {
     let (start, mut acting, mut acts) = (Instant::now(), Duration::ZERO, 0_u32);
     while acts == 0 || start.elapsed() < BLOCK {
         if agent.is_over() {

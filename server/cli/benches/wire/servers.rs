@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use anyhow::Context as _;
 use tempfile::TempDir;
 
-pub(crate) struct Server {
+pub(crate) struct ServerProcess {
     process: Child,
     /// `127.0.0.1:PORT`.
     pub(crate) tcp: String,
@@ -17,8 +17,8 @@ pub(crate) struct Server {
 }
 
 pub(crate) struct Servers {
-    pub(crate) real: Server,
-    pub(crate) echo: Server,
+    pub(crate) real: ServerProcess,
+    pub(crate) echo: ServerProcess,
     _folder: TempDir,
 }
 
@@ -26,16 +26,16 @@ impl Servers {
     /// Starts both servers. The echo server records responses of the real one.
     pub(crate) fn start() -> anyhow::Result<Self> {
         let folder = TempDir::with_prefix("boardwire-bench-")?;
-        let real = Server::serve(folder.path(), &[])?;
+        let real = ServerProcess::serve(folder.path(), &[])?;
         let mut echo = Command::new(std::env::current_exe()?);
         echo.arg("echo").arg(format!("http://{}", real.tcp)).arg(folder.path().join("echo"));
-        let echo = Server::start(echo).context("the echo server")?;
+        let echo = ServerProcess::start(echo).context("the echo server")?;
         Ok(Self { real, echo, _folder: folder })
     }
 
     /// Returns the addresses of both servers as JSON.
     pub(crate) fn addresses(&self) -> serde_json::Value {
-        let of = |server: &Server| serde_json::json!({ "tcp": server.tcp, "unix": server.unix });
+        let of = |server: &ServerProcess| serde_json::json!({ "tcp": server.tcp, "unix": server.unix });
         serde_json::json!({ "real": of(&self.real), "echo": of(&self.echo) })
     }
 }
@@ -44,7 +44,7 @@ fn unix(path: &Path) -> String {
     format!("unix:{}", path.display())
 }
 
-impl Server {
+impl ServerProcess {
     /// Starts `boardwire serve` with these arguments, on a free port and on a Unix socket in `folder`.
     pub(crate) fn serve(folder: &Path, arguments: &[String]) -> anyhow::Result<Self> {
         let mut serve = Command::new(env!("CARGO_BIN_EXE_boardwire"));
@@ -89,7 +89,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         drop(self.process.stdin.take());
         let _ = self.process.wait();

@@ -18,7 +18,7 @@ use boardwire_kernel::{BOT_STREAM, RngStream};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 
-use crate::agent::{Agent, Transport, connect, with_token};
+use crate::agent::{BenchAgent, Transport, connect, with_token};
 use crate::batch::legal_action;
 use crate::measure::print;
 use crate::servers::Servers;
@@ -91,7 +91,7 @@ impl Latencies {
 async fn measure(load: Option<&str>) -> anyhow::Result<Latencies> {
     let servers = Servers::start()?;
     let address = format!("http://{}", servers.real.tcp);
-    let mut agent = Agent::start(connect(&address).await?, Transport::Unary).await?;
+    let mut agent = BenchAgent::start(connect(&address).await?, Transport::Unary).await?;
     let mut health = HealthClient::new(connect(&address).await?);
     let _load = load.map(|load| Load::start(load, &address)).transpose()?;
     let mut latencies = Latencies::default();

@@ -26,13 +26,13 @@ const DEADLINE: Duration = Duration::from_mins(1);
 
 type Client = BatchServiceClient<Channel>;
 
-struct Server {
+struct BatchServer {
     address: String,
     batches: Arc<Batches>,
     pool: Arc<Pool>,
 }
 
-impl Server {
+impl BatchServer {
     async fn start(limits: BatchLimits) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = format!("http://{}", listener.local_addr().expect("the listener is bound"));
@@ -147,7 +147,7 @@ fn lowest(step: &Step) -> Vec<u8> {
 
 #[tokio::test]
 async fn a_stream_in_two_halves_equals_single_calls() {
-    let server = Server::start(BatchLimits::default()).await;
+    let server = BatchServer::start(BatchLimits::default()).await;
     let mut single = OwnedBatch::open(server.client().await, opening(300)).await;
     let mut streamed = OwnedBatch::open(server.client().await, opening(300)).await;
     let mut latest = single.reset().await;
@@ -179,7 +179,7 @@ async fn a_stream_in_two_halves_equals_single_calls() {
 
 #[tokio::test]
 async fn an_error_on_a_stream_is_a_response_and_the_stream_continues() {
-    let server = Server::start(BatchLimits::default()).await;
+    let server = BatchServer::start(BatchLimits::default()).await;
     let mut owned = OwnedBatch::open(server.client().await, opening(2)).await;
     let reset = ResetBatchRequest { batch_id: owned.id.clone(), ..ResetBatchRequest::default() };
     let requests = [
@@ -207,7 +207,7 @@ async fn an_error_on_a_stream_is_a_response_and_the_stream_continues() {
 
 #[tokio::test]
 async fn only_the_owner_may_use_a_batch() {
-    let server = Server::start(BatchLimits::default()).await;
+    let server = BatchServer::start(BatchLimits::default()).await;
     let mut owned = OwnedBatch::open(server.client().await, opening(2)).await;
     let close = CloseBatchRequest { batch_id: owned.id.clone() };
     let refused = owned.client.close_batch(close.clone()).await.expect_err("no token");
@@ -235,7 +235,7 @@ async fn only_the_owner_may_use_a_batch() {
 
 #[tokio::test]
 async fn an_environment_is_described_as_a_seat_may_know_it() {
-    let server = Server::start(BatchLimits::default()).await;
+    let server = BatchServer::start(BatchLimits::default()).await;
     let mut owned = OwnedBatch::open(server.client().await, opening(2)).await;
     owned.reset().await;
     let describe = |environment, seat| {
@@ -263,7 +263,7 @@ async fn an_environment_is_described_as_a_seat_may_know_it() {
 
 #[tokio::test]
 async fn a_lease_ends_with_its_connection_unless_keep_is_set() {
-    let server = Server::start(BatchLimits::default()).await;
+    let server = BatchServer::start(BatchLimits::default()).await;
     let (mut one, mut two) = (server.client().await, server.client().await);
     one.open_batch(opening(2)).await.expect("the batch is opened");
     one.open_batch(OpenBatchRequest { keep: true, ..opening(2) }).await.expect("the batch is opened");
@@ -277,7 +277,8 @@ async fn a_lease_ends_with_its_connection_unless_keep_is_set() {
 
 #[tokio::test]
 async fn an_idle_lease_ends() {
-    let server = Server::start(BatchLimits { idle: Duration::from_hours(1), ..BatchLimits::default() }).await;
+    let server =
+        BatchServer::start(BatchLimits { idle: Duration::from_hours(1), ..BatchLimits::default() }).await;
     let mut owned = OwnedBatch::open(server.client().await, opening(2)).await;
     server.batches.expire(Instant::now() + Duration::from_mins(50));
     owned.reset().await;
@@ -289,7 +290,8 @@ async fn an_idle_lease_ends() {
 
 #[tokio::test]
 async fn a_lease_is_not_idle_during_a_call() {
-    let server = Server::start(BatchLimits { idle: Duration::from_hours(1), ..BatchLimits::default() }).await;
+    let server =
+        BatchServer::start(BatchLimits { idle: Duration::from_hours(1), ..BatchLimits::default() }).await;
     let slow = OpenBatchRequest {
         config: Some(BatchConfig {
             line_ups: line_up(&["agent", "greedy:1024"]),
@@ -320,7 +322,7 @@ async fn a_lease_is_not_idle_during_a_call() {
 #[tokio::test]
 async fn a_full_server_refuses_until_a_batch_is_closed() {
     let limits = BatchLimits { batches: 2, environments: 100, ..BatchLimits::default() };
-    let server = Server::start(limits).await;
+    let server = BatchServer::start(limits).await;
     let mut client = server.client().await;
     let first = client.open_batch(opening(90)).await.expect("the batch is opened").into_inner();
     let full = client.open_batch(opening(11)).await.expect_err("too many environments");
@@ -335,7 +337,7 @@ async fn a_full_server_refuses_until_a_batch_is_closed() {
 
 #[tokio::test]
 async fn invalid_openings_are_refused() {
-    let server = Server::start(BatchLimits { environments: usize::MAX, ..BatchLimits::default() }).await;
+    let server = BatchServer::start(BatchLimits { environments: usize::MAX, ..BatchLimits::default() }).await;
     let mut client = server.client().await;
     let many = std::iter::repeat_n(line_up(&["agent", "random"]), 1_025).flatten().collect();
     let uneven = [line_up(&["agent", "random"]), line_up(&["agent", "random", "random"])].concat();
@@ -361,7 +363,7 @@ async fn invalid_openings_are_refused() {
 
 #[tokio::test]
 async fn a_repeated_request_opens_one_batch() {
-    let server = Server::start(BatchLimits::default()).await;
+    let server = BatchServer::start(BatchLimits::default()).await;
     let mut client = server.client().await;
     let request =
         OpenBatchRequest { request_id: "67e55044-10b1-426f-9247-bb680e5fe0c8".to_owned(), ..opening(2) };
@@ -374,7 +376,7 @@ async fn a_repeated_request_opens_one_batch() {
 /// A search waits for other calls before it copies environments. A refusal must not wait.
 #[tokio::test]
 async fn an_invalid_search_is_refused_before_environments_are_copied() {
-    let server = Server::start(BatchLimits { environments: 1_000, ..BatchLimits::default() }).await;
+    let server = BatchServer::start(BatchLimits { environments: 1_000, ..BatchLimits::default() }).await;
     let channel = Channel::from_shared(server.address.clone()).expect("an address");
     let channel = channel.connect().await.expect("the server accepts connections");
     let slow = OpenBatchRequest {

@@ -25,14 +25,14 @@ use super::{reason, with_token};
 
 const ID: &str = "67e55044-10b1-426f-9247-bb680e5fe0c8";
 
-struct Server {
+struct LimitedServer {
     address: String,
     matches: Arc<Matches>,
     batches: Arc<Batches>,
     pool: Arc<Pool>,
 }
 
-impl Server {
+impl LimitedServer {
     async fn start(match_limits: matches::MatchLimits, batch_limits: batches::BatchLimits) -> Self {
         Self::start_with(match_limits, batch_limits, None).await
     }
@@ -109,7 +109,7 @@ fn open(environments: u32, bot: &str, request_id: &str) -> OpenBatchRequest {
 
 #[tokio::test]
 async fn eight_creations_with_one_request_id_create_one_match() {
-    let server = Server::start_default().await;
+    let server = LimitedServer::start_default().await;
     let creations = (0..8).map(|_| async {
         let created = server.match_client().await.create_match(create(&["agent", "random"], ID)).await;
         created.expect("the match is created").into_inner()
@@ -139,7 +139,7 @@ async fn eight_creations_with_one_request_id_create_one_match() {
 
 #[tokio::test]
 async fn eight_openings_with_one_request_id_open_one_batch() {
-    let server = Server::start_default().await;
+    let server = LimitedServer::start_default().await;
     let mut trainer = server.batch_client().await;
     let openings = (0..8).map(|_| {
         let mut trainer = trainer.clone();
@@ -156,7 +156,7 @@ async fn eight_openings_with_one_request_id_open_one_batch() {
 
 #[tokio::test]
 async fn a_repeat_over_a_new_connection_moves_the_lease_to_it() {
-    let server = Server::start_default().await;
+    let server = LimitedServer::start_default().await;
     let (mut first, mut second) = (server.batch_client().await, server.batch_client().await);
     let one = first.open_batch(open(2, "random", ID)).await.expect("the batch is opened").into_inner();
     let two = second
@@ -177,7 +177,7 @@ async fn a_repeat_over_a_new_connection_moves_the_lease_to_it() {
 
 #[tokio::test]
 async fn an_opening_that_its_caller_abandons_leaves_no_batch() {
-    let server = Server::start_default().await;
+    let server = LimitedServer::start_default().await;
     for closes_connection in [false, true] {
         let trainer = server.batch_client().await;
         let mut caller = trainer.clone();
@@ -197,7 +197,7 @@ async fn an_opening_that_its_caller_abandons_leaves_no_batch() {
 #[tokio::test]
 async fn limits_hold_for_concurrent_openings() {
     let batch_limits = batches::BatchLimits { batches: 3, ..batches::BatchLimits::default() };
-    let server = Server::start(matches::MatchLimits::default(), batch_limits).await;
+    let server = LimitedServer::start(matches::MatchLimits::default(), batch_limits).await;
     let trainer = server.batch_client().await;
     let openings = (0..20).map(|_| {
         let mut trainer = trainer.clone();
@@ -215,7 +215,7 @@ async fn limits_hold_for_concurrent_openings() {
 async fn one_caller_cannot_fill_the_server() {
     let match_limits = matches::MatchLimits { matches: 10, per_caller: 3, ..matches::MatchLimits::default() };
     let batch_limits = batches::BatchLimits { per_caller: 100, ..batches::BatchLimits::default() };
-    let server = Server::start(match_limits, batch_limits).await;
+    let server = LimitedServer::start(match_limits, batch_limits).await;
     let (mut host, mut trainer) = (server.match_client().await, server.batch_client().await);
     for _ in 0..3 {
         host.create_match(create(&["agent", "random"], "")).await.expect("the match is created");
@@ -239,8 +239,12 @@ async fn one_caller_may_have_three_quarters_of_the_batches() {
     let path = folder.path().join("socket");
     let socket = boardwire_server::edge::UnixSocket::bind(&path).expect("the path is free");
     let uri = format!("unix://{}", path.display());
-    let server =
-        Server::start_with(matches::MatchLimits::default(), batch_limits, Some(Listener::Unix(socket))).await;
+    let server = LimitedServer::start_with(
+        matches::MatchLimits::default(),
+        batch_limits,
+        Some(Listener::Unix(socket)),
+    )
+    .await;
     let mut trainer = server.batch_client().await;
     let first = trainer.open_batch(open(1, "random", "")).await.expect("the batch is opened").into_inner();
     for _ in 1..3 {
@@ -263,7 +267,7 @@ async fn one_caller_may_have_three_quarters_of_the_batches() {
 async fn an_idle_match_expires() {
     let match_limits =
         matches::MatchLimits { idle: Duration::from_hours(1), ..matches::MatchLimits::default() };
-    let server = Server::start(match_limits, batches::BatchLimits::default()).await;
+    let server = LimitedServer::start(match_limits, batches::BatchLimits::default()).await;
     let mut host = server.match_client().await;
     let used = host.create_match(create(&["agent", "random"], ID)).await.expect("created").into_inner();
     let unused = host.create_match(create(&["agent", "random"], "")).await.expect("created").into_inner();
@@ -294,7 +298,7 @@ async fn an_idle_match_expires() {
 
 #[tokio::test]
 async fn a_private_match_is_visible_to_its_participants_only() {
-    let server = Server::start_default().await;
+    let server = LimitedServer::start_default().await;
     let mut host = server.match_client().await;
     let private = CreateMatchRequest {
         config: Some(MatchConfig {
@@ -330,7 +334,7 @@ async fn a_private_match_is_visible_to_its_participants_only() {
 
 #[tokio::test]
 async fn each_request_of_a_stream_is_checked_by_its_token() {
-    let server = Server::start_default().await;
+    let server = LimitedServer::start_default().await;
     let mut host = server.match_client().await;
     let nothing = || tokio_stream::empty::<PlayRequest>();
     let refused = host.play(nothing()).await.expect_err("no token");

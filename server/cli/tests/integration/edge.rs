@@ -38,13 +38,13 @@ fn long_drain() -> Bounds {
 }
 
 /// A server on a free port.
-struct Server {
+struct EdgeServer {
     address: String,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<anyhow::Result<()>>,
 }
 
-impl Server {
+impl EdgeServer {
     async fn start(access: impl Into<Access>) -> Self {
         Self::start_on(access, Listener::Tcp).await
     }

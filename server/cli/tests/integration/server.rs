@@ -23,13 +23,13 @@ use tonic_types::RpcStatusExt as _;
 
 use super::{reason, with_token};
 
-struct Server {
+struct MatchServer {
     channel: Channel,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<anyhow::Result<()>>,
 }
 
-async fn server(limit: usize) -> Server {
+async fn server(limit: usize) -> MatchServer {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = format!("http://{}", listener.local_addr().expect("the listener is bound"));
     let registry = Registry::standard();
@@ -47,7 +47,7 @@ async fn server(limit: usize) -> Server {
         .connect()
         .await
         .expect("the server accepts connections");
-    Server { channel, stop, serving }
+    MatchServer { channel, stop, serving }
 }
 
 fn create(seats: &[&str]) -> CreateMatchRequest {

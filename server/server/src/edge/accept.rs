@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     /// A listener whose first `failures` calls fail.
-    struct Failing {
+    struct FailingListener {
         failures: AtomicUsize,
         error: fn() -> io::Error,
     }
@@ -201,7 +201,7 @@ mod tests {
         }
     }
 
-    impl Accept for Failing {
+    impl Accept for FailingListener {
         type Io = ();
 
         async fn accept(&self) -> io::Result<((), Origin)> {
@@ -214,7 +214,7 @@ mod tests {
     }
 
     async fn wait_after(failures: usize, error: fn() -> io::Error) -> Duration {
-        let mut incoming = Incoming::new(Failing { failures: AtomicUsize::new(failures), error });
+        let mut incoming = Incoming::new(FailingListener { failures: AtomicUsize::new(failures), error });
         let start = tokio::time::Instant::now();
         incoming.next().await;
         assert_eq!(incoming.wait, FIRST_WAIT);

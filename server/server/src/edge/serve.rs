@@ -173,7 +173,9 @@ where
             let connection = builder.max_buf_size(PAGE_BUFFER).serve_connection(TokioIo::new(io), service);
             drive(connection, &caller, edge).await;
         }
-        Ok(Err(error)) => tracing::debug!(connection = caller.connection_id().0, %error, "a handshake failed"),
+        Ok(Err(error)) => {
+            tracing::debug!(connection = caller.connection_id().0, %error, "a handshake failed")
+        }
         Err(_) => tracing::debug!(connection = caller.connection_id().0, "a handshake took too long"),
     }
 }

@@ -16,10 +16,10 @@ use crate::batches::{BatchLimits, Batches};
 use boardwire_api::Error;
 
 /// A service with a method that panics.
-struct Faulty;
+struct FaultyService;
 
 #[expect(clippy::unused_async, reason = "handlers are asynchronous")]
-impl Faulty {
+impl FaultyService {
     async fn get_server(self: Arc<Self>, call: Call, _: GetServerRequest) -> Result<Reply, Error> {
         call.reply(&GetServerResponse::default())
     }
@@ -40,10 +40,11 @@ impl Faulty {
 async fn client() -> CatalogServiceClient<tonic::transport::Channel> {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = format!("http://{}", listener.local_addr().expect("the listener is bound"));
-    let service = Service::new("boardwire.v1.CatalogService", ServiceKind::Boardwire, Arc::new(Faulty))
-        .unary("GetServer", Faulty::get_server)
-        .unary("ListGames", Faulty::list_games)
-        .unary("GetGame", Faulty::get_game);
+    let service =
+        Service::new("boardwire.v1.CatalogService", ServiceKind::Boardwire, Arc::new(FaultyService))
+            .unary("GetServer", FaultyService::get_server)
+            .unary("ListGames", FaultyService::list_games)
+            .unary("GetGame", FaultyService::get_game);
     let pool = Arc::new(Pool::new(1).expect("a thread starts"));
     let batches = Arc::new(Batches::new(BatchLimits::default(), None, pool));
     let (stop, stopping) = watch::channel(false);
@@ -79,9 +80,9 @@ async fn a_panic_is_an_error_and_the_connection_continues() {
 
 /// The log as text.
 #[derive(Clone, Default)]
-struct Log(Arc<std::sync::Mutex<Vec<u8>>>);
+struct LogBuffer(Arc<std::sync::Mutex<Vec<u8>>>);
 
-impl std::io::Write for Log {
+impl std::io::Write for LogBuffer {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
         Ok(bytes.len())
@@ -94,7 +95,7 @@ impl std::io::Write for Log {
 
 #[tokio::test]
 async fn calls_are_traced_without_their_tokens() {
-    let log = Log::default();
+    let log = LogBuffer::default();
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(Level::TRACE)

@@ -13,9 +13,9 @@ fn entry(id: &str, number: u32, lines: &[&str], open: bool) -> Entry {
     Entry { id: id.into(), number, line, head, open }
 }
 
-struct File(tempfile::TempDir);
+struct JournalFile(tempfile::TempDir);
 
-impl File {
+impl JournalFile {
     fn new() -> Self {
         Self(tempfile::tempdir().expect("a folder"))
     }
@@ -42,8 +42,8 @@ impl File {
 }
 
 /// Creates a journal with two open matches and a closed one.
-async fn three_matches() -> File {
-    let file = File::new();
+async fn three_matches() -> JournalFile {
+    let file = JournalFile::new();
     let journal = file.open().expect("the journal opens").start_writer(&[]).expect("the journal is writable");
     for (id, open) in [("a", true), ("b", true), ("c", false)] {
         let lines = ["created", "one", "two"];
@@ -72,7 +72,7 @@ async fn open_matches_are_read_as_they_were_written() {
 #[tokio::test]
 async fn only_matches_that_ended_long_ago_are_deleted() {
     let file = three_matches().await;
-    let states = |file: &File| -> Vec<String> {
+    let states = |file: &JournalFile| -> Vec<String> {
         let connection = Connection::open(file.path()).expect("the journal opens");
         let mut all =
             connection.prepare("SELECT id || state FROM matches ORDER BY id").expect("the query is valid");
@@ -172,12 +172,12 @@ async fn the_key_of_a_match_without_lines_is_not_reused() {
 
 #[tokio::test]
 async fn a_file_that_is_damaged_or_not_a_journal_is_refused() {
-    let refused = |file: &File| file.open().expect_err("the file is refused").to_string();
-    let file = File::new();
+    let refused = |file: &JournalFile| file.open().expect_err("the file is refused").to_string();
+    let file = JournalFile::new();
     std::fs::write(file.path(), "not a database, but as long as one".repeat(90))
         .expect("the file is written");
     assert!(refused(&file).ends_with("file is not a database"), "{}", refused(&file));
-    let file = File::new();
+    let file = JournalFile::new();
     file.execute_sql("CREATE TABLE mine (x)");
     let before = std::fs::read(file.path()).expect("the file exists");
     assert!(refused(&file).contains("it is a SQLite database of another program"));
@@ -233,7 +233,7 @@ async fn other_users_cannot_read_an_open_journal_even_if_it_was_copied() {
     set_mode(&path, 0o644);
     let reader = file.open().expect("the journal opens");
     assert_eq!((mode(&path), mode(&log)), (0o600, 0o600));
-    let copies = File::new();
+    let copies = JournalFile::new();
     for (from, to) in [(&path, "journal"), (&log, "journal-wal")] {
         let to = copies.0.path().join(to);
         std::fs::copy(from, &to).expect("the file is copied");
@@ -243,7 +243,7 @@ async fn other_users_cannot_read_an_open_journal_even_if_it_was_copied() {
     let _reader = copies.open().expect("the journal opens");
     assert_eq!((mode(&copies.path()), mode(&copies.0.path().join("journal-wal"))), (0o600, 0o600));
     // The file of another program stays unchanged.
-    let other = File::new();
+    let other = JournalFile::new();
     other.execute_sql("CREATE TABLE mine (x)");
     set_mode(&other.path(), 0o644);
     other.open().expect_err("the file is not a journal");
@@ -251,8 +251,8 @@ async fn other_users_cannot_read_an_open_journal_even_if_it_was_copied() {
 }
 
 /// Copies the files of an open journal, as a killed server leaves them.
-fn copy_as_if_killed(file: &File) -> File {
-    let copies = File::new();
+fn copy_as_if_killed(file: &JournalFile) -> JournalFile {
+    let copies = JournalFile::new();
     for name in ["journal", "journal-wal", "journal-tail"] {
         std::fs::copy(file.0.path().join(name), copies.0.path().join(name)).expect("the file is copied");
     }
@@ -260,8 +260,8 @@ fn copy_as_if_killed(file: &File) -> File {
 }
 
 /// Creates two journals of eight matches with three lines each: closed cleanly, and killed with all lines in the log.
-async fn eight_matches() -> (File, File) {
-    let file = File::new();
+async fn eight_matches() -> (JournalFile, JournalFile) {
+    let file = JournalFile::new();
     let journal = file.open().expect("the journal opens").start_writer(&[]).expect("the journal is writable");
     let mut submitted = 0;
     for number in 0..3 {
@@ -402,7 +402,7 @@ fn decisions_are_refused_while_too_many_lines_wait() {
 
 #[tokio::test]
 async fn calls_fail_while_the_disk_is_full() {
-    let file = File::new();
+    let file = JournalFile::new();
     let reader = file.open().expect("the journal opens");
     reader.limit(12);
     let journal = reader.start_writer(&[]).expect("the journal is writable");

@@ -67,7 +67,7 @@ fn open(environments: u32) -> OpenBatchRequest {
 #[tokio::test]
 async fn every_call_except_health_checks_needs_a_token() {
     let (_folder, file, [token]) = accounts([("ada", "")]);
-    let server = Server::start(access(file)).await;
+    let server = EdgeServer::start(access(file)).await;
     let mut raw = server.raw().await;
     for path in [
         "/boardwire.v1.CatalogService/ListGames",
@@ -93,7 +93,7 @@ async fn every_call_except_health_checks_needs_a_token() {
 async fn limits_by_caller_are_limits_by_account() {
     let (_folder, file, [ada, bob]) =
         accounts([("ada", "matches = 1\nenvironments = 4\n"), ("bob", "matches = 2\n")]);
-    let server = Server::start(access(file)).await;
+    let server = EdgeServer::start(access(file)).await;
     // There are two connections of one account, and two accounts on one connection.
     let (one, other) = (server.channel().await, server.channel().await);
     let matches = |channel: &Channel| MatchServiceClient::new(channel.clone());
@@ -120,7 +120,7 @@ async fn limits_by_caller_are_limits_by_account() {
 async fn each_account_has_its_own_rate() {
     let (_folder, file, [slow, fast]) = accounts([("slow", "calls = 3\n"), ("fast", "calls = 0\n")]);
     let bounds = Bounds { rate: 20, ..Bounds::default() };
-    let server = Server::start(Access { bounds, ..access(file) }).await;
+    let server = EdgeServer::start(Access { bounds, ..access(file) }).await;
     let mut client = CatalogServiceClient::new(server.channel().await);
     let mut refusals = async |token: &str| {
         let mut refused = 0;
@@ -143,7 +143,7 @@ async fn each_account_has_its_own_rate() {
 async fn guessing_tokens_is_rate_limited() {
     let (_folder, file, [ada]) = accounts([("ada", "")]);
     let bounds = Bounds { rate: 5, ..Bounds::default() };
-    let server = Server::start(Access { bounds, ..access(file) }).await;
+    let server = EdgeServer::start(Access { bounds, ..access(file) }).await;
     let mut client = CatalogServiceClient::new(server.channel().await);
     let mut reasons = vec![];
     for guess in 0..20 {
@@ -163,7 +163,7 @@ async fn revoking_a_token_ends_its_calls() {
     let (_folder, file, [ada, bob]) = accounts([("ada", ""), ("bob", "")]);
     let access = access(file.clone());
     let accounts = access.accounts.clone().expect("accounts");
-    let server = Server::start(access).await;
+    let server = EdgeServer::start(access).await;
     let mut client = MatchServiceClient::new(server.channel().await);
     let created = client.create_match(from(&ada, create())).await.expect("the match is created").into_inner();
     let match_id = created.r#match.expect("a match").id;
@@ -197,7 +197,7 @@ async fn revoking_a_token_ends_its_calls() {
 #[tokio::test]
 async fn a_request_id_belongs_to_its_account() {
     let (_folder, file, [ada, bob]) = accounts([("ada", ""), ("bob", "")]);
-    let server = Server::start(access(file)).await;
+    let server = EdgeServer::start(access(file)).await;
     let mut client = MatchServiceClient::new(server.channel().await);
     let request_id = "7b0b9f0e-53a0-4e0e-8f5b-6a5a0e6f5a11".to_owned();
     let create = CreateMatchRequest { request_id, ..create() };

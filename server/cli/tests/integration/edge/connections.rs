@@ -26,7 +26,7 @@ async fn connections_beyond_the_limit_are_closed_at_once() {
         Bounds { connections: 2, ..Bounds::default() },
         Bounds { connections_per_caller: 2, ..Bounds::default() },
     ] {
-        let server = Server::start(bounds).await;
+        let server = EdgeServer::start(bounds).await;
         let first = (server.raw().await, server.tcp().await);
         closed(&mut server.tcp().await).await;
         drop(first);
@@ -43,7 +43,7 @@ async fn connections_beyond_the_limit_are_closed_at_once() {
 }
 
 /// Opens a connection with a PROXY header that names this client.
-async fn proxied(server: &Server, client: [u8; 4]) -> TcpStream {
+async fn proxied(server: &EdgeServer, client: [u8; 4]) -> TcpStream {
     let mut io = server.tcp().await;
     let header =
         [b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c".as_slice(), &client, &[10, 0, 0, 1, 0, 1, 0, 2]].concat();
@@ -55,7 +55,7 @@ async fn proxied(server: &Server, client: [u8; 4]) -> TcpStream {
 async fn connections_of_a_trusted_proxy_count_for_its_clients() {
     let bounds = Bounds { connections_per_caller: 2, ..Bounds::default() };
     let trusted = Access { proxies: Arc::new([[127, 0, 0, 1].into()]), ..bounds.clone().into() };
-    let server = Server::start(trusted).await;
+    let server = EdgeServer::start(trusted).await;
     let mut raws = vec![];
     for client in [[203, 0, 113, 1], [203, 0, 113, 1], [203, 0, 113, 2]] {
         let mut raw = RawClient::connect(proxied(&server, client).await).await;
@@ -72,7 +72,7 @@ async fn connections_of_a_trusted_proxy_count_for_its_clients() {
     }
     // An address that is not a trusted proxy must not name a client.
     for proxies in [vec![], vec![[192, 0, 2, 1].into()]] {
-        let server = Server::start(Access { proxies: proxies.into(), ..bounds.clone().into() }).await;
+        let server = EdgeServer::start(Access { proxies: proxies.into(), ..bounds.clone().into() }).await;
         closed(&mut proxied(&server, [203, 0, 113, 1]).await).await;
     }
 }
@@ -80,7 +80,8 @@ async fn connections_of_a_trusted_proxy_count_for_its_clients() {
 #[tokio::test]
 async fn a_silent_connection_is_closed() {
     let server =
-        Server::start(Bounds { handshake_timeout: Duration::from_millis(100), ..Bounds::default() }).await;
+        EdgeServer::start(Bounds { handshake_timeout: Duration::from_millis(100), ..Bounds::default() })
+            .await;
     let (mut silent, mut slow, mut raw) = (server.tcp().await, server.tcp().await, server.raw().await);
     slow.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r").await.expect("the connection is open");
     closed(&mut silent).await;
@@ -91,7 +92,7 @@ async fn a_silent_connection_is_closed() {
 
 #[tokio::test]
 async fn http_1_is_closed() {
-    let server = Server::start(Bounds::default()).await;
+    let server = EdgeServer::start(Bounds::default()).await;
     let mut io = server.tcp().await;
     io.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("the connection is open");
     closed(&mut io).await;
@@ -99,7 +100,7 @@ async fn http_1_is_closed() {
 
 #[tokio::test]
 async fn stopping_does_not_wait_for_connections_without_calls() {
-    let server = Server::start(long_drain()).await;
+    let server = EdgeServer::start(long_drain()).await;
     let mut silent = vec![];
     for _ in 0..20 {
         silent.push(server.tcp().await);
@@ -118,7 +119,7 @@ async fn stopping_does_not_wait_for_connections_without_calls() {
 
 #[tokio::test]
 async fn a_stopping_server_reports_not_serving() {
-    let server = Server::start(long_drain()).await;
+    let server = EdgeServer::start(long_drain()).await;
     let mut client = HealthClient::new(server.channel().await);
     let services =
         ["", "boardwire.v1.MatchService", "boardwire.v1.BatchService", "boardwire.v1.SearchService"];
@@ -140,7 +141,7 @@ async fn a_stopping_server_reports_not_serving() {
 
 #[tokio::test]
 async fn stopping_does_not_wait_for_health_and_reflection_streams() {
-    let server = Server::start(long_drain()).await;
+    let server = EdgeServer::start(long_drain()).await;
     let mut client = HealthClient::new(server.channel().await);
     let mut watch =
         client.watch(HealthCheckRequest::default()).await.expect("the health service is served").into_inner();
@@ -160,7 +161,7 @@ async fn a_unix_socket_is_removed_before_open_calls_end() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("socket");
     let socket = UnixSocket::bind(&path).expect("the path is free");
-    let server = Server::start_on(Bounds::default(), |_| Listener::Unix(socket)).await;
+    let server = EdgeServer::start_on(Bounds::default(), |_| Listener::Unix(socket)).await;
     let mut raw = RawClient::connect(UnixStream::connect(&path).await.expect("the server listens")).await;
     // The test never sends the call's message.
     let request = request("/boardwire.v1.MatchService/Act").body(()).expect("a request");
@@ -181,7 +182,7 @@ async fn a_unix_socket_is_removed_before_open_calls_end() {
 #[tokio::test]
 async fn an_open_call_has_the_drain_timeout_to_end() {
     let drain_timeout = Duration::from_millis(600);
-    let server = Server::start(Bounds { drain_timeout, ..Bounds::default() }).await;
+    let server = EdgeServer::start(Bounds { drain_timeout, ..Bounds::default() }).await;
     let mut raw = server.raw().await;
     // The test never sends the call's message.
     let request = request("/boardwire.v1.MatchService/Act").body(()).expect("a request");

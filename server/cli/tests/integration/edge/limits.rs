@@ -12,7 +12,7 @@ fn bounds() -> Bounds {
 
 #[tokio::test]
 async fn calls_beyond_the_byte_limit_are_refused_except_health_checks() {
-    let server = Server::start(bounds()).await;
+    let server = EdgeServer::start(bounds()).await;
     let mut seat = Seat::join(server.channel().await).await;
     let mut health = HealthClient::new(server.channel().await);
     // On this separate connection no other call waits.
@@ -38,7 +38,7 @@ async fn calls_beyond_the_byte_limit_are_refused_except_health_checks() {
 #[tokio::test]
 async fn a_stream_takes_bytes_until_it_ends() {
     // One caller may use three quarters: for its connection, unread data, and 12 streams.
-    let server = Server::start(Bounds { bytes: 1 << 20, ..Bounds::default() }).await;
+    let server = EdgeServer::start(Bounds { bytes: 1 << 20, ..Bounds::default() }).await;
     let seat = Seat::join(server.channel().await).await;
     let mut client = seat.client.clone();
     let mut streams = vec![];
@@ -64,7 +64,7 @@ async fn a_stream_takes_bytes_until_it_ends() {
 
 #[tokio::test]
 async fn calls_of_unknown_methods_count_in_the_rate() {
-    let server = Server::start(Bounds { rate: 5, ..Bounds::default() }).await;
+    let server = EdgeServer::start(Bounds { rate: 5, ..Bounds::default() }).await;
     let (mut raw, mut reasons) = (server.raw().await, vec![]);
     for at in 0..100 {
         let path = if at % 2 == 0 { "/chess.v1.Chess/Move" } else { "/boardwire.v1.MatchService/Undo" };
@@ -77,7 +77,7 @@ async fn calls_of_unknown_methods_count_in_the_rate() {
 
 #[tokio::test]
 async fn a_refusal_by_rate_names_the_time_to_retry() {
-    let server = Server::start(Bounds { rate: 2, ..Bounds::default() }).await;
+    let server = EdgeServer::start(Bounds { rate: 2, ..Bounds::default() }).await;
     let mut client = MatchServiceClient::new(server.channel().await);
     // The calls are concurrent: sequential calls might be slow enough to stay below the rate.
     let calls = (0..20).map(|_| {

@@ -21,7 +21,7 @@ const OLDER_REFLECTION: &str = "/grpc.reflection.v1alpha.ServerReflection/Server
 
 #[tokio::test]
 async fn every_status_of_the_transport_has_a_reason() {
-    let server = Server::start(Bounds::default()).await;
+    let server = EdgeServer::start(Bounds::default()).await;
     let mut raw = server.raw().await;
     let unknown_health = tonic_health::pb::HealthCheckRequest { service: "chess".to_owned() };
     let unknown_symbol = tonic_reflection::pb::v1::ServerReflectionRequest {
@@ -68,7 +68,7 @@ async fn every_status_of_the_transport_has_a_reason() {
 
 #[tokio::test]
 async fn a_failed_stream_has_a_reason_in_its_trailers() {
-    let server = Server::start(Bounds::default()).await;
+    let server = EdgeServer::start(Bounds::default()).await;
     let seat = Seat::join(server.channel().await).await;
     let mut raw = server.raw().await;
     for (message, code, reason) in [
@@ -89,7 +89,7 @@ async fn a_failed_stream_has_a_reason_in_its_trailers() {
 
 #[tokio::test]
 async fn requests_other_than_grpc_get_http_errors() {
-    let server = Server::start(Bounds::default()).await;
+    let server = EdgeServer::start(Bounds::default()).await;
     let mut raw = server.raw().await;
     for content in ["application/json", "application/grpc-web+proto", "application/grpc+json"] {
         let request = Request::post(format!("http://localhost{ACT}")).header("content-type", content);
@@ -105,7 +105,7 @@ async fn requests_other_than_grpc_get_http_errors() {
 
 #[tokio::test]
 async fn a_call_ends_at_its_deadline() {
-    let server = Server::start(Bounds::default()).await;
+    let server = EdgeServer::start(Bounds::default()).await;
     let seat = Seat::join(server.channel().await).await;
     let observe = ObserveRequest { match_id: seat.match_id.clone(), wait: true, ..Default::default() };
     let mut raw = server.raw().await;
@@ -118,7 +118,7 @@ async fn a_call_ends_at_its_deadline() {
 
 #[tokio::test]
 async fn requests_have_ids() {
-    let server = Server::start(Bounds::default()).await;
+    let server = EdgeServer::start(Bounds::default()).await;
     let mut raw = server.raw().await;
     let mut ids = vec![];
     for given in [Some("mine-7"), Some("a b"), Some(&*"a".repeat(65)), None] {
@@ -137,7 +137,7 @@ async fn requests_have_ids() {
 
 #[tokio::test]
 async fn only_bulk_methods_take_large_messages() {
-    let server = Server::start(Bounds::default()).await;
+    let server = EdgeServer::start(Bounds::default()).await;
     let mut raw = server.raw().await;
     // The frame header announces 63 MiB. The server refuses it without the body.
     let announced = Bytes::from_static(&[0, 3, 0xf0, 0, 0]);
@@ -158,7 +158,7 @@ async fn only_bulk_methods_take_large_messages() {
 
 #[tokio::test]
 async fn huge_values_are_truncated_in_errors() {
-    let server = Server::start(Bounds::default()).await;
+    let server = EdgeServer::start(Bounds::default()).await;
     let channel = server.channel().await;
     let mut matches = MatchServiceClient::new(channel.clone());
     let mut batches = BatchServiceClient::new(channel.clone());
@@ -220,7 +220,7 @@ async fn huge_values_are_truncated_in_errors() {
 
 #[tokio::test]
 async fn twenty_thousand_cancelled_calls_do_no_harm() {
-    let server = Server::start(Bounds::default()).await;
+    let server = EdgeServer::start(Bounds::default()).await;
     let channel = server.channel().await;
     let seat = Seat::join(channel.clone()).await;
     let waiting = seat.wait();

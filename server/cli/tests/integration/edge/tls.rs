@@ -71,10 +71,10 @@ impl Authority {
 }
 
 /// Starts a server with TLS.
-async fn start(bounds: Bounds, files: TlsFiles) -> (Server, Arc<Tls>) {
+async fn start(bounds: Bounds, files: TlsFiles) -> (EdgeServer, Arc<Tls>) {
     let tls = Arc::new(Tls::load(files).expect("the files are good"));
     let listener_tls = Arc::clone(&tls);
-    (Server::start_on(bounds, |listener| Listener::Tls(listener, listener_tls)).await, tls)
+    (EdgeServer::start_on(bounds, |listener| Listener::Tls(listener, listener_tls)).await, tls)
 }
 
 async fn connect(connector: &TlsConnector, io: TcpStream) -> std::io::Result<TlsStream<TcpStream>> {

@@ -42,7 +42,7 @@ enum Time {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wonders {
+struct WonderCounts {
     stone: BoundedU8<0, 5>,
     chimera: BoundedU8<0, 5>,
     thistle: BoundedU8<0, 5>,
@@ -56,8 +56,8 @@ pub(super) struct RegionRow {
     time: Time,
     // A deal is at most 1 + 8 + 6 sanctuaries. Observations and records depend on at most one clue for each card.
     clues: BoundedU8<0, 1>,
-    wonders: Wonders,
-    prerequisite: Option<Wonders>,
+    wonders: WonderCounts,
+    prerequisite: Option<WonderCounts>,
     quest: QuestRow,
 }
 
@@ -69,7 +69,7 @@ pub(super) struct SanctuaryRow {
     biome: Option<Biome>,
     night: bool,
     clues: BoundedU8<0, 1>,
-    wonders: Wonders,
+    wonders: WonderCounts,
     quest: QuestRow,
 }
 
@@ -88,7 +88,7 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Biome>, 
     Option::deserialize(deserializer)
 }
 
-impl Wonders {
+impl WonderCounts {
     fn counts(&self) -> [u8; 3] {
         [self.stone.get(), self.chimera.get(), self.thistle.get()]
     }
@@ -116,7 +116,7 @@ impl RegionRow {
     pub(super) fn card(&self, place: &str) -> CatalogueResult<(&'static str, Card)> {
         let biome = Some(self.biome);
         let symbols = symbols(biome, self.time == Time::Night, self.clues.get(), &self.wonders);
-        let prerequisite = self.prerequisite.as_ref().map_or([0; 3], Wonders::counts);
+        let prerequisite = self.prerequisite.as_ref().map_or([0; 3], WonderCounts::counts);
         if self.prerequisite.is_some() && prerequisite == [0; 3] {
             return refuse(format!("{place}.prerequisite"), "asks for no wonder; leave it out");
         }
@@ -131,7 +131,7 @@ impl SanctuaryRow {
     }
 }
 
-fn symbols(biome: Option<Biome>, night: bool, clues: u8, wonders: &Wonders) -> Symbols {
+fn symbols(biome: Option<Biome>, night: bool, clues: u8, wonders: &WonderCounts) -> Symbols {
     let mut symbols = Symbols::default();
     symbols.0[..3].copy_from_slice(&wonders.counts());
     symbols[Symbol::Clue] = clues;

@@ -89,7 +89,7 @@ fn choices_of_displays(game: &Faraway, world: &State, choices: &[(Seat, u8)]) ->
 /// Returns the sanctuaries in a possible order of draws; none if no order is possible.
 fn sanctuaries_drawn(game: &Faraway, world: &State) -> Option<Vec<u8>> {
     let seats = game.info().seats;
-    let mut deck = Deck { blocks: VecDeque::from([(1..=45).collect()]), drawn: Vec::new() };
+    let mut deck = HistoryDeck { blocks: VecDeque::from([(1..=45).collect()]), drawn: Vec::new() };
     for round in 2..=world.explored() {
         let at = usize::from(round - 2);
         let order = &world.order_of(round, seats)[..usize::from(seats)];
@@ -110,12 +110,12 @@ fn sanctuaries_drawn(game: &Faraway, world: &State) -> Option<Vec<u8>> {
 }
 
 /// The sanctuary deck: a queue of blocks from which cards are drawn in order.
-struct Deck {
+struct HistoryDeck {
     blocks: VecDeque<Sanctuaries>,
     drawn: Vec<u8>,
 }
 
-impl Deck {
+impl HistoryDeck {
     fn draw(&mut self, mut cards: Sanctuaries) -> Option<()> {
         while !cards.is_empty() {
             let front = self.blocks.front_mut()?;

@@ -15,7 +15,7 @@ use crate::faraway::{Faraway, Phase, RegionId, Sanctuaries, SanctuaryId, State};
 const DRAWS: u64 = 15_000;
 
 /// The number of sanctuaries each seat is due in rounds 2, 3 and so on.
-struct Plan {
+struct DealPlan {
     seats: u8,
     /// The seat whose knowledge is tested.
     viewer: u8,
@@ -41,7 +41,7 @@ enum Step {
     Return(u8, Seat),
 }
 
-impl Plan {
+impl DealPlan {
     fn steps(&self) -> Vec<Step> {
         let mut steps = Vec::new();
         for (round, due) in (2..).zip(self.due) {
@@ -163,7 +163,7 @@ fn subsets(cards: Sanctuaries, count: u32) -> Vec<Sanctuaries> {
 }
 
 /// Returns a random history, one draw at a time; each seat places its lowest card.
-fn truth(plan: &Plan, rng: &mut RngStream) -> State {
+fn truth(plan: &DealPlan, rng: &mut RngStream) -> State {
     let mut history = plan.begin();
     for step in plan.steps() {
         let (Step::Find(round, seat, _) | Step::Fill(round, seat) | Step::Return(round, seat)) = step;
@@ -194,7 +194,7 @@ fn truth(plan: &Plan, rng: &mut RngStream) -> State {
 }
 
 /// Checks how often resampling gives each history consistent with the viewer's knowledge. Returns their number.
-fn drawn_as_enumerated(plan: &Plan, seed: u64) -> usize {
+fn drawn_as_enumerated(plan: &DealPlan, seed: u64) -> usize {
     let mut rng = RngStream::new(seed, 0);
     let game: std::sync::Arc<Faraway> = table(plan.seats, "basic");
     let (truth, viewer) = (truth(plan, &mut rng), seat(plan.viewer));
@@ -213,7 +213,7 @@ fn drawn_as_enumerated(plan: &Plan, seed: u64) -> usize {
 #[test]
 fn sanctuaries_dealt_once_are_drawn_as_enumerated() {
     // FA-5.4: the viewer has had 36 of the 45 cards; 3 are left in the deck.
-    let plan = Plan { seats: 3, viewer: 0, due: &[&[20, 2, 1], &[16, 2, 1]] };
+    let plan = DealPlan { seats: 3, viewer: 0, due: &[&[20, 2, 1], &[16, 2, 1]] };
     assert!(drawn_as_enumerated(&plan, 1) > 10);
 }
 
@@ -221,9 +221,9 @@ fn sanctuaries_dealt_once_are_drawn_as_enumerated() {
 fn sanctuaries_dealt_again_are_drawn_as_enumerated() {
     // FA-R1: returned cards are dealt again to other seats, and some of them to the viewer.
     let plans = [
-        Plan { seats: 3, viewer: 0, due: &[&[34, 6, 5], &[33, 3, 3], &[3, 2, 0]] },
-        Plan { seats: 3, viewer: 2, due: &[&[5, 4, 36], &[2, 2, 1]] },
-        Plan { seats: 4, viewer: 0, due: &[&[33, 5, 4, 3], &[32, 2, 2, 2], &[1, 1, 1, 0]] },
+        DealPlan { seats: 3, viewer: 0, due: &[&[34, 6, 5], &[33, 3, 3], &[3, 2, 0]] },
+        DealPlan { seats: 3, viewer: 2, due: &[&[5, 4, 36], &[2, 2, 1]] },
+        DealPlan { seats: 4, viewer: 0, due: &[&[33, 5, 4, 3], &[32, 2, 2, 2], &[1, 1, 1, 0]] },
     ];
     for (seed, plan) in (1..).zip(&plans) {
         let worlds = drawn_as_enumerated(plan, seed);
@@ -235,8 +235,8 @@ fn sanctuaries_dealt_again_are_drawn_as_enumerated() {
 fn sanctuaries_dealt_late_are_drawn_as_enumerated() {
     // FA-R2: the deck runs out, and a seat that is owed cards gets what other seats return in the same round.
     let plans = [
-        Plan { seats: 3, viewer: 2, due: &[&[6, 4, 37]] },
-        Plan { seats: 4, viewer: 3, due: &[&[5, 3, 4, 35], &[2, 2, 2, 1]] },
+        DealPlan { seats: 3, viewer: 2, due: &[&[6, 4, 37]] },
+        DealPlan { seats: 4, viewer: 3, due: &[&[5, 3, 4, 35], &[2, 2, 2, 1]] },
     ];
     for (seed, plan) in (1..).zip(&plans) {
         let worlds = drawn_as_enumerated(plan, seed);
@@ -248,7 +248,7 @@ fn sanctuaries_dealt_late_are_drawn_as_enumerated() {
 fn ways_that_are_not_as_likely_are_drawn_as_enumerated() {
     // FA-R1: cards the viewer returned were placed later, directly or through a deal it did not see. The second way has 3 of
     // 12 histories, or 1 of 7. Without the walk it would get one third of the samples.
-    let plan = Plan { seats: 2, viewer: 1, due: &[&[3, 42], &[4, 37], &[3, 0]] };
+    let plan = DealPlan { seats: 2, viewer: 1, due: &[&[3, 42], &[4, 37], &[3, 0]] };
     for seed in 1..=4 {
         let worlds = drawn_as_enumerated(&plan, seed);
         assert!((3..=12).contains(&worlds), "seed {seed} has {worlds} worlds");

@@ -82,8 +82,8 @@ pub(super) fn tokens(rows: &Rows, cities: &mut [City]) -> CatalogueResult<Vec<To
         check_equals(format!("{place} (length)"), set.len(), usize::from(here.slots))?;
         for (at, token) in set.iter().enumerate() {
             let (value, face) = match *token {
-                rows::Token::Points { value } => (value, value.to_string()),
-                rows::Token::Alethiometer => (0, "alethiometer".into()),
+                rows::TokenRow::Points { value } => (value, value.to_string()),
+                rows::TokenRow::Alethiometer => (0, "alethiometer".into()),
             };
             check_range(format!("{place}[{at}].value"), value, 0, VALUE)?;
             require(tokens.len() < TOKENS, place.as_str(), || format!("more than {TOKENS} tokens in all"))?;
@@ -91,7 +91,7 @@ pub(super) fn tokens(rows: &Rows, cities: &mut [City]) -> CatalogueResult<Vec<To
             let name = format!("{}.{face}", here.id);
             let kind = tokens.iter().find(|other| other.name == name).map_or(id, |other| other.kind);
             here.tokens.insert(id);
-            let is_alethiometer = matches!(token, rows::Token::Alethiometer);
+            let is_alethiometer = matches!(token, rows::TokenRow::Alethiometer);
             tokens.push(Token { name, city: CityId::new(city), value, is_alethiometer, kind });
         }
     }

@@ -91,11 +91,11 @@ pub(super) enum Segment {
 
 #[derive(Deserialize)]
 pub(super) struct Wheel {
-    pub(super) axes: Vec<Axis>,
+    pub(super) axes: Vec<AxisRow>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Axis {
+pub(super) struct AxisRow {
     pub(super) red: Red,
     pub(super) blue: Blue,
     pub(super) weight: u32,
@@ -150,18 +150,18 @@ pub(super) enum Card {
 
 #[derive(Deserialize)]
 pub(super) struct ExperienceTokens {
-    pub(super) sets: Vec<TokenSet>,
+    pub(super) sets: Vec<CityTokens>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct TokenSet {
+pub(super) struct CityTokens {
     pub(super) city: String,
-    pub(super) tokens: Vec<Token>,
+    pub(super) tokens: Vec<TokenRow>,
 }
 
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub(super) enum Token {
+pub(super) enum TokenRow {
     Points { value: u8 },
     Alethiometer,
 }
@@ -184,11 +184,11 @@ pub(super) struct Count<const MOST: u8> {
 
 #[derive(Deserialize)]
 pub(super) struct Characters {
-    pub(super) list: Vec<Character>,
+    pub(super) list: Vec<CharacterRow>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Character {
+pub(super) struct CharacterRow {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) period: String,

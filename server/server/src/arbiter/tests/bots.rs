@@ -91,27 +91,27 @@ async fn bots_and_substitutes_do_not_depend_on_the_order_of_decisions() {
 
 /// How a bot fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fault {
+enum BotFault {
     Panics,
     Refuses,
     ChoosesIllegalAction,
 }
 
 /// An episode in which bots fail.
-struct Faulty(Box<dyn AnyEpisode>, Fault);
+struct FaultyEpisode(Box<dyn AnyEpisode>, BotFault);
 
-/// The round of bots of a [`Faulty`] episode.
-struct Failing(Fault, Vec<(Seat, RngStream)>);
+/// The round of bots of a [`FaultyEpisode`].
+struct FailingDecisions(BotFault, Vec<(Seat, RngStream)>);
 
-impl BotDecisions for Failing {
+impl BotDecisions for FailingDecisions {
     fn seat(&self) -> Option<Seat> {
         self.1.first().map(|(seat, _)| *seat)
     }
 
     fn advance(&mut self) -> Result<bool, BotError> {
-        assert!(self.0 != Fault::Panics, "the test asks for a panic");
+        assert!(self.0 != BotFault::Panics, "the test asks for a panic");
         let fault = BotError { seat: Seat::new(1), reason: "it has no answer".to_owned() };
-        if self.0 == Fault::Refuses { Err(fault) } else { Ok(true) }
+        if self.0 == BotFault::Refuses { Err(fault) } else { Ok(true) }
     }
 
     fn choices(self: Box<Self>) -> Vec<Choice> {
@@ -119,9 +119,9 @@ impl BotDecisions for Failing {
     }
 }
 
-impl AnyEpisode for Faulty {
+impl AnyEpisode for FaultyEpisode {
     fn start_bots(&self, bots: Vec<(Seat, Bot, RngStream)>) -> Box<dyn BotDecisions> {
-        Box::new(Failing(self.1, bots.into_iter().map(|(seat, _, rng)| (seat, rng)).collect()))
+        Box::new(FailingDecisions(self.1, bots.into_iter().map(|(seat, _, rng)| (seat, rng)).collect()))
     }
 
     fn check(&self, seat: Seat, action: u32) -> Result<(), Rejection> {
@@ -192,9 +192,9 @@ impl AnyEpisode for Faulty {
 #[tokio::test]
 async fn a_bot_that_fails_closes_its_match_and_ends_waiting_calls() {
     for (fault, problem) in [
-        (Fault::Panics, "the bot panicked"),
-        (Fault::Refuses, "it has no answer"),
-        (Fault::ChoosesIllegalAction, "action 255: "),
+        (BotFault::Panics, "the bot panicked"),
+        (BotFault::Refuses, "it has no answer"),
+        (BotFault::ChoosesIllegalAction, "action 255: "),
     ] {
         for bot in [Bot::Random, Bot::Greedy { determinizations: 1 }] {
             let name = bot.to_string();
@@ -205,7 +205,7 @@ async fn a_bot_that_fails_closes_its_match_and_ends_waiting_calls() {
                 let state = &mut arbiter.lock().state;
                 let play =
                     std::mem::replace(&mut state.play, table("faraway", 2).game.clone().deal(1.into()));
-                state.play = Box::new(Faulty(play, fault));
+                state.play = Box::new(FaultyEpisode(play, fault));
             }
             arbiter.start();
             let waiting = arbiter.observe(Seat::new(0), true, Extras::default()).await;

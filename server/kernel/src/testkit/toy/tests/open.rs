@@ -20,19 +20,19 @@ struct Nim {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
-struct State {
+struct NimState {
     heap: u8,
     active: Seat,
 }
 
-fn fields<S: FieldSink<State>>(sink: &mut S) {
+fn fields<S: FieldSink<NimState>>(sink: &mut S) {
     sink.field(FieldSpec::count("heap", HEAP.into(), "What is left."), |state, out| {
         out.write_byte(state.heap);
     });
 }
 
 impl Setup for Nim {
-    type State = State;
+    type State = NimState;
     type Action = u8;
     type Catalogue = ();
 
@@ -69,15 +69,15 @@ impl Setup for Nim {
 }
 
 impl Turns for Nim {
-    fn deal(&self, _: &mut RandomSource) -> State {
-        State { heap: HEAP, active: Seat::FIRST }
+    fn deal(&self, _: &mut RandomSource) -> NimState {
+        NimState { heap: HEAP, active: Seat::FIRST }
     }
 
-    fn pending(&self, state: &State) -> SeatSet {
+    fn pending(&self, state: &NimState) -> SeatSet {
         if state.heap == 0 { SeatSet::EMPTY } else { SeatSet::only(state.active) }
     }
 
-    fn advance(&self, state: &mut State, choice: LegalChoice<u8>, _: &mut RandomSource) {
+    fn advance(&self, state: &mut NimState, choice: LegalChoice<u8>, _: &mut RandomSource) {
         state.heap -= choice.action();
         state.active = state.active.clockwise(1, 2);
     }
@@ -92,14 +92,14 @@ impl Choices for Nim {
         TAKE.number(index)
     }
 
-    fn legal(&self, state: &State, seat: Seat) -> ActionSet {
+    fn legal(&self, state: &NimState, seat: Seat) -> ActionSet {
         let most = if seat == state.active { state.heap } else { 0 };
         TAKE.iter_numbers().filter(|&count| count <= most).map(|count| TAKE.index(count)).collect()
     }
 }
 
 impl Scoring for Nim {
-    fn outcome(&self, state: &State) -> Option<Outcome> {
+    fn outcome(&self, state: &NimState) -> Option<Outcome> {
         // The seat that takes the last one wins.
         let scores = Seat::all(2).map(|seat| i32::from(seat != state.active)).collect::<Vec<_>>();
         (state.heap == 0).then(|| Outcome::ranked(&scores, &[0, 0]))
@@ -107,7 +107,7 @@ impl Scoring for Nim {
 }
 
 impl Views for Nim {
-    fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
+    fn view(&self, state: &NimState, viewer: Viewer, out: &mut [u8]) {
         let mut writer = ViewWriter::new(state, viewer == Viewer::Public, out);
         fields(&mut writer);
         writer.finish();
@@ -115,7 +115,7 @@ impl Views for Nim {
 }
 
 impl Texts for Nim {
-    fn text(&self, state: &State, _: Viewer, out: &mut dyn fmt::Write) -> fmt::Result {
+    fn text(&self, state: &NimState, _: Viewer, out: &mut dyn fmt::Write) -> fmt::Result {
         writeln!(out, "{} left", state.heap)
     }
 }
@@ -123,7 +123,7 @@ impl Texts for Nim {
 impl Hidden for Nim {}
 
 impl Audits for Nim {
-    fn audit(&self, state: &State) -> Result<(), String> {
+    fn audit(&self, state: &NimState) -> Result<(), String> {
         if state.heap <= HEAP && state.active.number() < 2 { Ok(()) } else { Err("no such heap".to_owned()) }
     }
 }
