@@ -51,8 +51,8 @@ pub struct Policies {
 /// Reads a file with a timeout, because a malicious file can make the reader run forever.
 fn read(workers: &Workers, file: &Path) -> Result<Model, String> {
     let own = file.to_owned();
-    workers.run(move |_| Model::load(&own)).unwrap_or_else(|lost| {
-        Err(match lost {
+    workers.run(move |_| Model::load(&own)).unwrap_or_else(|error| {
+        Err(match error {
             JobError::TimedOut => format!("cannot read the network within {:?}", workers.timeout()),
             JobError::Panicked => "cannot read the network: the reader panicked".to_owned(),
         })

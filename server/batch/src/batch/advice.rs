@@ -38,19 +38,19 @@ impl<G: Estimate> Advice<G> {
         slice: &Slice,
     ) -> Result<bool, BotError> {
         if let Self::NotStarted = self {
-            let thought = environment.start_advice(&adviser.bot, seat);
-            let awaits_policy = thought.awaits_policy();
-            *self = Self::Thinking(Box::new(thought));
+            let decision = environment.start_advice(&adviser.bot, seat);
+            let awaits_policy = decision.awaits_policy();
+            *self = Self::Thinking(Box::new(decision));
             if awaits_policy {
                 return Ok(false);
             }
         }
-        let Self::Thinking(thought) = self else { return Ok(true) };
+        let Self::Thinking(decision) = self else { return Ok(true) };
         let as_adviser =
             |error: BotError| BotError { reason: format!("as adviser: {}", error.reason), ..error };
         loop {
-            if let Some(action) = thought.step().map_err(as_adviser)? {
-                let weights = if adviser.shares { thought.weights() } else { Vec::new() };
+            if let Some(action) = decision.step().map_err(as_adviser)? {
+                let weights = if adviser.shares { decision.weights() } else { Vec::new() };
                 *self = Self::Complete(action, weights);
                 return Ok(true);
             }

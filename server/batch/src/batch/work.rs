@@ -61,7 +61,7 @@ impl Checkout {
             out.start_block(operation.rows(span.first_row));
             let done = self.blocks[index].block.advance(operation, span, &mut out, &Slice::UNLIMITED);
             assert!(
-                done.map_err(|fault| batch.bot_failed_error(fault))?,
+                done.map_err(|error| batch.bot_failed_error(error))?,
                 "a call without thinking bots finishes in one slice"
             );
         }
@@ -186,10 +186,10 @@ impl RunningCall {
                     }
                 }
                 Ok(false) => jobs.waiting.push_back(job),
-                Err(fault) => {
+                Err(error) => {
                     jobs.waiting.push_back(job);
                     jobs.cancelled = true;
-                    let failed = self.batch.bot_failed_error(fault);
+                    let failed = self.batch.bot_failed_error(error);
                     if let Some(finished) = jobs.finished.take() {
                         // The send fails if the caller has cancelled the call.
                         let _ = finished.send(Err(failed));

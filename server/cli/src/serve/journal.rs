@@ -29,12 +29,12 @@ pub(super) fn read(
     };
     let playable: Vec<SavedMatch> = saved.into_iter().filter(is_playable).collect();
     if !damaged.is_empty() && !give_up {
-        let lost: Vec<String> = damaged.iter().map(ToString::to_string).collect();
+        let problems: Vec<String> = damaged.iter().map(ToString::to_string).collect();
         bail!(
             "{}: these matches cannot continue:\n  {}\nrepair the file, or give them up with --journal-give-up; \
              {} others can continue",
             about(),
-            lost.join("\n  "),
+            problems.join("\n  "),
             playable.len(),
         );
     }
@@ -63,7 +63,7 @@ pub(super) fn restore(
     for saved in &playable {
         matches.restore(saved).map_err(anyhow::Error::msg).with_context(about)?;
     }
-    tracing::info!(path = %path.display(), matches = playable.len(), lost = damaged.len(), "matches continue");
+    tracing::info!(path = %path.display(), matches = playable.len(), given_up = damaged.len(), "matches continue");
     Ok((matches, journal))
 }
 

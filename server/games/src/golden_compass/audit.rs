@@ -62,15 +62,15 @@ impl GoldenCompass {
             unused.iter().all(|seat_state| *seat_state == SeatState::default()),
             || "a seat that is not in the game has components",
         )?;
-        let program = &state.effect_stack;
+        let stack = &state.effect_stack;
         let depths = match state.decision {
-            Decision::Cost(_) => 1..=program.lists.len(),
-            Decision::Choose { .. } => 1..=program.lists.len() - 1,
-            _ => 0..=program.lists.len(),
+            Decision::Cost(_) => 1..=stack.lists.len(),
+            Decision::Choose { .. } => 1..=stack.lists.len() - 1,
+            _ => 0..=stack.lists.len(),
         };
-        ensure(depths.contains(&program.depth.into()), || "too many lists of effects, or too few")?;
+        ensure(depths.contains(&stack.depth.into()), || "too many lists of effects, or too few")?;
         ensure(state.turn <= self.info.max_plies, || format!("there is no turn {}", state.turn))?;
-        let ends = program
+        let ends = stack
             .lists
             .iter()
             .all(|list| list.start <= list.end && usize::from(list.end) <= catalogue.ops.len());
@@ -91,8 +91,8 @@ impl GoldenCompass {
             counts.iter_mut().zip(pile.counts()).for_each(|(sum, &count)| *sum += u32::from(count));
         }
         hands.flat_map(Hand::as_slice).for_each(|&card| counts[usize::from(card)] += 1);
-        let printed = self.blocks.iter().map(|block| u32::from(block.len));
-        ensure(printed.eq(counts), || "Lyra cards are not conserved")?;
+        let block_sizes = self.blocks.iter().map(|block| u32::from(block.len));
+        ensure(block_sizes.eq(counts), || "Lyra cards are not conserved")?;
         let mut not_discarded_mask = [u8::MAX; CARDS];
         for (block, &count) in self.blocks.iter().zip(state.discard.counts()) {
             not_discarded_mask[block.end() - usize::from(count)..block.end()].fill(0);
@@ -153,16 +153,16 @@ impl GoldenCompass {
                 .chain([&state.bag, &state.open_tiles])
         };
         ensure(tiles().all(TilePile::is_sound), || "truth tiles are miscounted")?;
-        let printed = std::iter::once(0).chain(catalogue.tiles.iter().map(|tile| tile.count));
-        let printed: TilePile = TilePile::of(printed);
-        for (value, &count) in (0u8..).zip(printed.counts()) {
+        let tile_counts = std::iter::once(0).chain(catalogue.tiles.iter().map(|tile| tile.count));
+        let all_tiles = TilePile::of(tile_counts);
+        for (value, &count) in (0u8..).zip(all_tiles.counts()) {
             let found: u32 = tiles().map(|pile| u32::from(pile.count(value))).sum();
             ensure(found <= count.into(), || "there are too many truth tiles")?;
         }
         let opened = matches!(state.decision, Decision::Truth { .. } | Decision::Over);
         let gone = (u32::from(state.period) + u32::from(opened)) * u32::from(catalogue.tiles_drawn);
         let bag = u32::from(state.bag.len());
-        ensure(bag + gone == u32::from(printed.len()), || "truth tiles are not conserved")?;
+        ensure(bag + gone == u32::from(all_tiles.len()), || "truth tiles are not conserved")?;
         let passages = state.passages.checked_add(state.drawn_passages);
         ensure(passages == Some(catalogue.passages), || "a passage tile is lost")?;
         let dust = state.seats.all().iter().map(|seat_state| u32::from(seat_state.dust)).sum::<u32>();
@@ -255,9 +255,9 @@ impl GoldenCompass {
     fn audit_memory(&self, state: &State, viewer: Seat) -> CheckResult {
         let memory = &state.memory[viewer];
         ensure(memory.is_sound(), || "a memory is not sound")?;
-        let printed = self.catalogue().cards.len();
+        let card_types = self.catalogue().cards.len();
         ensure(
-            memory.taken().iter().all(|taken| (1..=printed).contains(&taken.card.into())),
+            memory.taken().iter().all(|taken| (1..=card_types).contains(&taken.card.into())),
             || "a memory lists a taken card with an unknown card type",
         )?;
         for (card, block) in (1u8..).zip(&self.blocks[1..]) {

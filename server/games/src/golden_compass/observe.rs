@@ -77,11 +77,11 @@ impl GoldenCompass {
         (from, to): (u8, u8),
         seen_by: SeatSet,
     ) {
-        let printed = self.catalogue().token(token);
+        let info = self.catalogue().token(token);
         if seen_by.contains(viewer) {
-            memory.saw_token(self.equal_tokens[printed.kind.index()], token, from, to);
+            memory.saw_token(self.equal_tokens[info.kind.index()], token, from, to);
         } else {
-            memory.saw_back(self.catalogue().city(printed.city).tokens, from, to);
+            memory.saw_back(self.catalogue().city(info.city).tokens, from, to);
         }
     }
 }

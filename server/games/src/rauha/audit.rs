@@ -118,8 +118,8 @@ impl Rauha {
         let is_small = board.crystals <= self.maxima.crystals && points <= self.maxima.points.into();
         ensure(is_small, || "more crystals or points than there can be")?;
         let mut placed = self.placed_by(state, seat);
-        for ((cell, &id), &printed) in (0..).zip(&board.cells).zip(&self.opening_board.cells) {
-            let is_shown = id == printed || id.is_card() && placed.remove(id);
+        for ((cell, &id), &opening) in (0..).zip(&board.cells).zip(&self.opening_board.cells) {
+            let is_shown = id == opening || id.is_card() && placed.remove(id);
             ensure(is_shown, || format!("cell {cell} has a card that this seat did not place"))?;
         }
         Ok(())

@@ -34,7 +34,7 @@ pub use state::{
     ActivationSet, BiomeId, Board, CardSet, CellSet, EntityId, EntitySet, Pack, Phase, Source, State,
 };
 
-use catalogue::{CARDS_PER_AGE, STOP_COUNT, Stop, printed};
+use catalogue::{CARDS_PER_AGE, STOP_COUNT, Stop, printed_biome};
 use state::{CARD_COUNT, ROUND_COUNT};
 use turn::Drafts;
 use view::Maxima;
@@ -98,7 +98,7 @@ impl Setup for Rauha {
             ..GameInfo::new::<Self>(&catalogue, seats, options)
         };
         let side = u8::from(options.word("side") == "B");
-        let cells = std::array::from_fn(|cell| printed(side, u8::try_from(cell).expect("nine cells")));
+        let cells = std::array::from_fn(|cell| printed_biome(side, u8::try_from(cell).expect("nine cells")));
         Ok(Self {
             info,
             seats,

@@ -17,8 +17,8 @@ use crate::record::InvalidEvent;
 impl Arbiter {
     /// Plays all steps that need no agent after a change. Slow bots start to think when the caller releases the lock.
     pub(super) fn play_automatic_steps(&self, inner: &mut Inner) {
-        let round = self.play_bots(inner).unwrap_or_else(|fault| {
-            self.bot_failed(inner, fault);
+        let round = self.play_bots(inner).unwrap_or_else(|error| {
+            self.bot_failed(inner, error);
             None
         });
         if inner.state.is_over() && self.settings.is_last(inner.state.present.episode) {
@@ -92,7 +92,7 @@ impl Arbiter {
         Ok(())
     }
 
-    /// Logs the fault and closes the match, which cannot continue without the bot.
+    /// Logs the error and closes the match, which cannot continue without the bot.
     pub(super) fn bot_failed(&self, inner: &mut Inner, BotError { seat, reason }: BotError) {
         tracing::error!(match_id = self.identity.id, seat = seat.number(), reason, "a bot failed");
         self.close_with(inner, CloseReason::BotFailed { seat, problem: reason });
@@ -127,9 +127,9 @@ impl BotRound {
         self.arbiter.update(|inner| {
             if self.is_current()
                 && inner.state.closed.is_none()
-                && let Err(fault) = finish(inner)
+                && let Err(error) = finish(inner)
             {
-                self.arbiter.bot_failed(inner, fault);
+                self.arbiter.bot_failed(inner, error);
                 self.arbiter.current_bot_round.store(0, Ordering::Relaxed);
             }
         });

@@ -173,11 +173,11 @@ impl State {
         if !is_quick {
             return Ok(NextStep::StartBots(round));
         }
-        let thought = catch_unwind(AssertUnwindSafe(|| {
+        let result = catch_unwind(AssertUnwindSafe(|| {
             while !round.advance()? {}
             Ok(())
         }));
-        thought.unwrap_or_else(|_| {
+        result.unwrap_or_else(|_| {
             let seat = round.seat().unwrap_or(first);
             Err(BotError { seat, reason: "the bot panicked".to_owned() })
         })?;

@@ -49,7 +49,7 @@ fn all_turn_up_together_what_they_chose_in_secret() {
 }
 
 #[test]
-fn nobody_finds_a_sanctuary_in_the_first_round() {
+fn no_seat_finds_a_sanctuary_in_the_first_round() {
     // FA-3.2
     let mut game = game();
     explore(&mut game, &[49, 3]);

@@ -71,18 +71,18 @@ fn the_order_is_shown_by_turn_and_what_belongs_to_seats_by_seat() {
 #[test]
 fn a_hand_is_its_owners_but_for_what_was_taken_from_the_display() {
     // FA-5.2
-    let mut game = scripted(2, "basic", &[6, 15, 49, 1, 2, 3, 60, 61, 62], &[]);
-    explore(&mut game, &[6, 1]);
-    play(&mut game, 1, region(60));
-    let (rules, state) = (Arc::clone(game.game()), *game.state());
-    assert_eq!(field(&rules, &state, 0, "known_hands"), [60, 0, 0]);
-    assert_eq!(field(&rules, &state, 0, "unknown_hands"), [2]);
-    assert_eq!(field(&rules, &state, 1, "hand"), [2, 3, 60, 0, 0]);
+    let mut episode = scripted(2, "basic", &[6, 15, 49, 1, 2, 3, 60, 61, 62], &[]);
+    explore(&mut episode, &[6, 1]);
+    play(&mut episode, 1, region(60));
+    let (game, state) = (Arc::clone(episode.game()), *episode.state());
+    assert_eq!(field(&game, &state, 0, "known_hands"), [60, 0, 0]);
+    assert_eq!(field(&game, &state, 0, "unknown_hands"), [2]);
+    assert_eq!(field(&game, &state, 1, "hand"), [2, 3, 60, 0, 0]);
     let mut other = state;
     assert!(other.hands[seat(1)].remove(2u8) && other.deck.remove(40u8));
     other.hands[seat(1)].insert(40u8);
     other.deck.insert(2u8);
-    only_known_to(&rules, 1, &state, &other);
+    only_known_to(&game, 1, &state, &other);
 }
 
 #[test]
@@ -102,12 +102,12 @@ fn a_choice_is_hidden_until_all_have_chosen() {
 #[test]
 fn sanctuaries_dealt_and_returned_are_their_owners() {
     // FA-5.4
-    let mut game = scripted(2, "basic", &[6, 15, 49, 1, 2, 3, 60, 61, 62], &[20, 7, 11, 12]);
-    explore(&mut game, &[6, 1]);
-    play(&mut game, 1, region(60));
-    play(&mut game, 0, region(61));
-    explore(&mut game, &[15, 2]);
-    let rules = Arc::clone(game.game());
+    let mut episode = scripted(2, "basic", &[6, 15, 49, 1, 2, 3, 60, 61, 62], &[20, 7, 11, 12]);
+    explore(&mut episode, &[6, 1]);
+    play(&mut episode, 1, region(60));
+    play(&mut episode, 0, region(61));
+    explore(&mut episode, &[15, 2]);
+    let game = Arc::clone(episode.game());
     let swapped = |state: &State| {
         let mut other = *state;
         assert!(other.dealt[seat(0)][0].remove(12u8) && other.front.remove(44u8));
@@ -115,13 +115,13 @@ fn sanctuaries_dealt_and_returned_are_their_owners() {
         other.front.insert(12u8);
         other
     };
-    let state = *game.state();
-    only_known_to(&rules, 0, &state, &swapped(&state));
-    assert_eq!(field(&rules, &state, 0, "found")[..4], [7, 11, 12, 0]);
-    super::play_on(&mut game, |state| state.round == 3);
-    let state = *game.state();
-    only_known_to(&rules, 0, &state, &swapped(&state));
-    let returned = field(&rules, &state, 0, "returned");
+    let state = *episode.state();
+    only_known_to(&game, 0, &state, &swapped(&state));
+    assert_eq!(field(&game, &state, 0, "found")[..4], [7, 11, 12, 0]);
+    super::play_on(&mut episode, |state| state.round == 3);
+    let state = *episode.state();
+    only_known_to(&game, 0, &state, &swapped(&state));
+    let returned = field(&game, &state, 0, "returned");
     let known: Vec<_> = (1..).zip(returned).filter(|(_, round)| *round > 0).collect();
     assert_eq!(known, [(11, 2), (12, 2)]);
 }
@@ -131,25 +131,25 @@ fn what_was_set_aside_is_known_to_its_owner_until_it_is_seen_again() {
     // FA-5.5
     let deal = [1, 2, 3, 4, 5, 11, 12, 13, 14, 15];
     let [one, other] = [[4, 5], [2, 5]].map(|aside| {
-        let mut game = scripted(2, "advanced", &[&deal[..], &[5, 50, 60]].concat(), &[]);
+        let mut episode = scripted(2, "advanced", &[&deal[..], &[5, 50, 60]].concat(), &[]);
         for id in aside {
-            play(&mut game, 0, region(id));
+            play(&mut episode, 0, region(id));
         }
-        game
+        episode
     });
     only_known_to(one.game(), 0, one.state(), other.state());
-    let mut game = one;
-    assert_eq!(field(game.game(), game.state(), 0, "set_aside"), [4, 5]);
-    play(&mut game, 1, region(11));
-    play(&mut game, 1, region(12));
-    let (rules, state) = (Arc::clone(game.game()), *game.state());
-    assert_eq!(field(&rules, &state, 0, "set_aside"), [4, 0], "5 lies in the display");
-    assert_eq!(field(&rules, &state, 1, "set_aside"), [11, 12]);
+    let mut episode = one;
+    assert_eq!(field(episode.game(), episode.state(), 0, "set_aside"), [4, 5]);
+    play(&mut episode, 1, region(11));
+    play(&mut episode, 1, region(12));
+    let (game, state) = (Arc::clone(episode.game()), *episode.state());
+    assert_eq!(field(&game, &state, 0, "set_aside"), [4, 0], "5 lies in the display");
+    assert_eq!(field(&game, &state, 1, "set_aside"), [11, 12]);
     let mut rng = RngStream::new(1, 0);
     for _ in 0..200 {
         let mut world = state;
-        rules.resample(&mut world, seat(0), &mut rng);
-        assert!(world.deck.contains(4u8), "seat 0 knows that nobody holds what it set aside");
+        game.resample(&mut world, seat(0), &mut rng);
+        assert!(world.deck.contains(4u8), "seat 0 knows that no seat holds what it set aside");
         assert!(!world.set_aside[seat(1)].iter().flatten().any(|id| [1, 2, 3, 4, 5].contains(&id.get())));
     }
 }

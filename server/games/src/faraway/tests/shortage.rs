@@ -11,7 +11,7 @@ use crate::faraway::turn::block_round_and_index;
 use crate::faraway::{Faraway, Phase, Sanctuaries, State};
 
 #[test]
-fn r1_returned_sanctuaries_lie_under_the_deck_in_an_order_nobody_knows() {
+fn r1_returned_sanctuaries_lie_under_the_deck_in_an_order_that_no_seat_knows() {
     // FA-R1: blocks are dealt in order. The first card drawn from a block can be any of its cards.
     let game = table(6, "basic");
     let mut begun = 0;
@@ -60,7 +60,7 @@ fn r1_a_script_gives_the_order_in_which_they_were_returned() {
 }
 
 #[test]
-fn r2_what_the_deck_lacked_is_dealt_before_placing_and_nobody_goes_without() {
+fn r2_what_the_deck_lacked_is_dealt_before_placing_so_each_seat_gets_its_due() {
     // FA-R2
     let game = table(6, "basic");
     let (mut short, mut filled) = (0, 0);

@@ -194,7 +194,7 @@ fn compare(game: &Arc<GoldenCompass>, viewer: Seat, seed: u64) -> Difference {
         episode.apply(seat, game.encode(Action::Keep(0)).into()).expect("it keeps one");
     }
     // Nothing is hidden yet: no seat holds a card, and the symbols identify every card under an ally.
-    let mut belief = Posterior::of(&**game, viewer, [(*episode.state(), 1)], episode.state());
+    let mut posterior = Posterior::of(&**game, viewer, [(*episode.state(), 1)], episode.state());
     for _ in 0..PLY {
         let seat = episode.pending().lowest().expect("the game goes on");
         let legal = game.legal(episode.state(), seat).iter().filter_map(|index| game.decode(index));
@@ -202,10 +202,10 @@ fn compare(game: &Arc<GoldenCompass>, viewer: Seat, seed: u64) -> Difference {
         let action = wanted[rng.below(u32::try_from(wanted.len()).expect("few")) as usize];
         let choice = (seat, game.encode(action));
         episode.apply(seat, choice.1.into()).expect("a legal action");
-        belief.update(&**game, choice, episode.state(), uniform_likelihood);
+        posterior.update(&**game, choice, episode.state(), uniform_likelihood);
     }
     let (mut likely, mut all) = (BTreeMap::<_, u128>::new(), 0);
-    for (state, weight) in belief.weighted_states() {
+    for (state, weight) in posterior.weighted_states() {
         *likely.entry(board(game, state)).or_default() += weight;
         all += weight;
     }

@@ -136,16 +136,16 @@ fn a_shown_card_removes_the_most_certain_entry_and_makes_the_others_less_certain
     let (spy, hawk) = (table.card("spy"), table.card("hawk.baby"));
     let blocks = &table.game.blocks;
     let mut memory = Memory::new(table.game.copies, table.game.catalogue().tokens.len());
-    let lost = |memory: &mut Memory, thief: u8, card: CardId| {
+    let steal = |memory: &mut Memory, thief: u8, card: CardId| {
         memory.drew(blocks[card.index()]);
         memory.lost_card(seat(thief), card, blocks);
     };
-    lost(&mut memory, 1, spy);
-    lost(&mut memory, 1, spy);
+    steal(&mut memory, 1, spy);
+    steal(&mut memory, 1, spy);
     memory.saw_card_stolen(seat(1), seat(2));
-    lost(&mut memory, 3, spy);
+    steal(&mut memory, 3, spy);
     memory.saw_card_stolen(seat(3), seat(1));
-    lost(&mut memory, 2, hawk);
+    steal(&mut memory, 2, hawk);
     let holders = |memory: &Memory, card: CardId| {
         let taken = memory.taken().iter().filter(|taken| taken.card == card.get());
         taken.map(|taken| taken.holders()).collect::<Vec<_>>()

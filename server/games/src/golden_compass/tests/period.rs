@@ -101,7 +101,7 @@ fn the_two_tiles_are_taken_one_after_the_other() {
     let seat = table.state.chooser();
     let first = table.legal()[0];
     table.play(&[first]);
-    assert_eq!(table.state.chooser(), seat, "nobody acts in between");
+    assert_eq!(table.state.chooser(), seat, "no other seat acts in between");
     let first = table.legal()[0];
     table.play(&[first]);
     assert_ne!(table.state.chooser(), seat);

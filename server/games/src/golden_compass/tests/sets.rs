@@ -227,8 +227,8 @@ fn in_the_last_period_a_pair_lays_a_token_out_and_marks_it() {
         (1, 13, 0)
     );
     assert_eq!(table.state.circles[0], table.state.active_seat().laid_out);
-    let everybody_knows = table.state.memory[seat(1)].tokens[7] == 0;
-    assert!(everybody_knows, "it lies face up");
+    let all_seats_know = table.state.memory[seat(1)].tokens[7] == 0;
+    assert!(all_seats_know, "it lies face up");
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn lyra_on_the_last_jordan_college_space_advances_1_jordan_colleges_tokens_leave
     let london = table.game.catalogue().cities[1].tokens;
     let taken = table.state.seats[seat(1)].tokens;
     assert_eq!(taken.intersection(london), taken, "a pair now takes from London");
-    assert_eq!(table.state.city_tokens[0].len(), 6, "nobody knows which tokens left: they stay a set");
+    assert_eq!(table.state.city_tokens[0].len(), 6, "no seat knows which tokens left: they stay a set");
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub(super) const STOP_COUNT: u8 = 16;
 pub(super) const MAX_TOTAL: u16 = 30_000;
 
 /// Returns the biome printed on a cell of side A (`side` 0) or B (1).
-pub(super) const fn printed(side: u8, cell: u8) -> BiomeId {
+pub(super) const fn printed_biome(side: u8, cell: u8) -> BiomeId {
     BiomeId::new(CARD_COUNT + 1 + side * CELL_COUNT + cell)
 }
 

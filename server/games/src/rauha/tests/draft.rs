@@ -5,7 +5,7 @@ use boardwire_kernel::{Choices, RandomSource, Seat, SeatSet, Setup, Turns, testk
 use super::{TestState, cells};
 use crate::rauha::Rauha;
 use crate::rauha::action::Action;
-use crate::rauha::catalogue::{Side, printed};
+use crate::rauha::catalogue::{Side, printed_biome};
 use crate::rauha::state::{BiomeId, Phase};
 use crate::rauha::turn::satellite;
 
@@ -18,7 +18,7 @@ fn two_to_five_seats_begin_on_the_same_side_with_four_crystals() {
             let game = testkit::table::<Rauha>(seats, &[("side", side)]);
             let state = game.deal(&mut RandomSource::seeded(3, 3));
             for board in state.boards.of(seats) {
-                assert_eq!(board.cells, [0, 1, 2, 3, 4, 5, 6, 7, 8].map(|cell| printed(number, cell)));
+                assert_eq!(board.cells, [0, 1, 2, 3, 4, 5, 6, 7, 8].map(|cell| printed_biome(number, cell)));
                 assert_eq!((board.crystals, board.points(), board.spores), (4, 0, cells(&[])));
                 assert!(board.entities.is_empty());
             }

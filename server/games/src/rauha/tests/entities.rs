@@ -43,7 +43,7 @@ fn several_entities_at_once_may_be_welcomed() {
 }
 
 #[test]
-fn diagonals_and_deserts_call_nobody() {
+fn diagonals_and_deserts_call_no_entity() {
     // RA-6.2: crystals are on the diagonal; column 0 and row 2 of side A have deserts.
     let setup = placed(&[(0, 2), (4, 5)], 7, 8);
     assert!(setup.held(0).is_empty());
@@ -74,7 +74,7 @@ fn a_line_of_an_entity_already_held_does_nothing() {
 }
 
 #[test]
-fn a_discard_calls_nobody() {
+fn a_discard_calls_no_entity() {
     // RA-6.5
     let mut setup = TestState::keeping(3, 1, 33);
     setup.cells(0, board(&[(0, 2), (1, 5), (2, 7)]));
@@ -131,7 +131,7 @@ fn r1_a_line_that_was_complete_before_counts_with_the_placed_card() {
 }
 
 #[test]
-fn r2_a_complete_line_elsewhere_calls_nobody() {
+fn r2_a_complete_line_elsewhere_calls_no_entity() {
     // RA-R2
     let mut setup = TestState::keeping(3, 1, 33);
     setup.cells(0, board(&[(0, 2), (1, 5), (2, 7)])).hold(1, &["kiteet"]);

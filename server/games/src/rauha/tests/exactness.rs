@@ -58,7 +58,7 @@ impl TrackedGame {
         deals
     }
 
-    /// Returns the viewer's belief after a deal, from the possible states `before` it. All deals are equally likely,
+    /// Returns the viewer's posterior after a deal, from the possible states `before` it. All deals are equally likely,
     /// whatever the true deal was.
     fn after_a_deal(
         &self,
@@ -76,15 +76,15 @@ impl TrackedGame {
         let (mut rng, mut worlds) = (RngStream::new(seed, 0), RngStream::new(seed, 1));
         let mut chance = RandomSource::seeded(seed, 3);
         let mut truth = self.dealt(undealt, &mut chance);
-        let mut belief = self.after_a_deal([(truth, 1)], &truth);
+        let mut posterior = self.after_a_deal([(truth, 1)], &truth);
         let (mut most, mut plies) = (0, self.viewer.index());
         while truth.stop <= last {
             if matches!(truth.phase, Phase::Draft | Phase::UseCard) {
                 plies += 1;
                 if plies.is_multiple_of(every) {
-                    check_frequencies(game, &truth, &belief, &mut worlds);
+                    check_frequencies(game, &truth, &posterior, &mut worlds);
                 }
-                most = most.max(belief.len());
+                most = most.max(posterior.len());
             }
             let seat = game.pending(&truth).lowest().expect("the game goes on");
             let action = rng.draw(&mut game.legal(&truth, seat));
@@ -97,17 +97,17 @@ impl TrackedGame {
             let next = play(&truth, &mut later);
             if truth.is_scoring() {
                 // All seats see the choices at a corner, and so whether a deal follows.
-                let worlds = belief
+                let worlds = posterior
                     .weighted_states()
                     .map(|(state, weight)| (play(state, &mut chance.clone()), weight));
                 let worlds: Vec<_> = worlds.collect();
-                belief = if next.round() == truth.round() {
+                posterior = if next.round() == truth.round() {
                     Posterior::of(game, self.viewer, worlds, &next)
                 } else {
                     self.after_a_deal(worlds, &next)
                 };
             } else {
-                belief.update(game, (seat, action), &next, uniform_likelihood);
+                posterior.update(game, (seat, action), &next, uniform_likelihood);
             }
             (truth, chance) = (next, later);
         }

@@ -49,7 +49,7 @@ fn boards_counts_and_discards_are_public() {
 }
 
 #[test]
-fn a_kept_card_shows_to_nobody_else_until_it_is_placed() {
+fn a_kept_card_is_hidden_from_other_seats_until_it_is_placed() {
     // RA-11.2
     let (one, other) = (drafted(0), drafted(3));
     assert_ne!(one.state.kept[Seat::new(1)], other.state.kept[Seat::new(1)]);
@@ -66,7 +66,7 @@ fn a_kept_card_shows_to_nobody_else_until_it_is_placed() {
 }
 
 #[test]
-fn a_discard_shows_to_nobody_else() {
+fn a_discard_is_hidden_from_other_seats() {
     // RA-11.2
     let discarded = |pick| {
         let mut setup = drafted(pick);
@@ -176,7 +176,7 @@ fn with_five_seats_the_second_round_of_an_age_is_what_is_left() {
 }
 
 #[test]
-fn nobody_knows_the_cards_not_dealt() {
+fn no_seat_knows_the_cards_not_dealt() {
     // RA-11.4: a state stores these cards as a set, so different chance continues equal deals differently.
     let setup = TestState::opening(4, 3);
     assert_eq!(setup.state.undealt.len(), 80 - 16);

@@ -68,7 +68,7 @@ fn a_discard_for_a_spore_needs_a_cell_without_one() {
 }
 
 #[test]
-fn nobody_can_pass_step_2() {
+fn no_seat_can_pass_step_2() {
     // RA-5.5
     let setup = TestState::keeping(2, 1, 0);
     assert!(!setup.is_legal(0, Action::End));

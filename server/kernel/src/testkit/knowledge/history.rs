@@ -77,8 +77,8 @@ fn replay<G: Game>(
             let refused = |refused| format!("the choice of ply {}: {refused}", ply - 1);
             episode.apply(seat, action.into()).map_err(refused)?;
         }
-        if let Some(fault) = episode.random_source().script_error() {
-            return Err(format!("before ply {ply}: {fault}"));
+        if let Some(error) = episode.random_source().script_error() {
+            return Err(format!("before ply {ply}: {error}"));
         }
         let again = show(episode.state());
         ensure(again == *shown, || {

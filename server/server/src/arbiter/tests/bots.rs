@@ -110,8 +110,8 @@ impl BotDecisions for FailingDecisions {
 
     fn advance(&mut self) -> Result<bool, BotError> {
         assert!(self.0 != BotFault::Panics, "the test asks for a panic");
-        let fault = BotError { seat: Seat::new(1), reason: "it has no answer".to_owned() };
-        if self.0 == BotFault::Refuses { Err(fault) } else { Ok(true) }
+        let error = BotError { seat: Seat::new(1), reason: "it has no answer".to_owned() };
+        if self.0 == BotFault::Refuses { Err(error) } else { Ok(true) }
     }
 
     fn choices(self: Box<Self>) -> Vec<Choice> {

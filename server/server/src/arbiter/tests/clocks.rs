@@ -121,7 +121,7 @@ async fn a_seat_that_runs_out_of_time_loses_the_episode() {
 #[tokio::test(start_paused = true)]
 async fn seats_that_run_out_of_time_at_once_are_equally_likely_to_lose() {
     stall::tests::disable();
-    let mut lost = [0; 2];
+    let mut losses = [0; 2];
     for seed in 0..200 {
         let clocks = vec![Some(clock(OnTimeout::Forfeit)); 2];
         let arbiter = faraway(Settings { clocks, seed: Some(seed), ..settings(&[AGENT, AGENT]) });
@@ -134,9 +134,9 @@ async fn seats_that_run_out_of_time_at_once_are_equally_likely_to_lose() {
         advance(13 * SECOND).await;
         run_other_tasks().await;
         let (loser, _) = loser(&observe(&arbiter, Seat::new(0)).await).expect("a seat has lost");
-        lost[loser.index()] += 1;
+        losses[loser.index()] += 1;
     }
-    assert!((85..=115).contains(&lost[0]), "{lost:?}");
+    assert!((85..=115).contains(&losses[0]), "{losses:?}");
 }
 
 /// The late decision arrives within the quota for network time, before the timeout of the seat.
