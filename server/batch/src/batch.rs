@@ -55,7 +55,8 @@ const BLOCK_SIZE: usize = 64;
 const THINKING_BLOCK_SIZE: usize = 8;
 /// If no bot thinks, the caller's thread alone steps up to this many environments. That takes 0.1 ms.
 const CALLER_LIMIT: usize = 512;
-/// If no bot thinks, the caller's thread and the pool step up to this many. It starts at once; other calls wait about 1 ms.
+/// If no bot thinks, the caller's thread and the pool together step up to this many environments. So the step starts at once,
+/// and other calls of that thread wait about 1 ms.
 const SHARED_LIMIT: usize = 2048;
 
 /// A batch of environments of one table.
@@ -101,8 +102,8 @@ impl Batch {
         let block_at = |first: usize| {
             let count = block_size.min(options.environments - first);
             let number = options.first.wrapping_add(first as u64);
-            let rules = Arc::clone(&table.game);
-            let block = rules.environments(Arc::clone(&config), options.seed, number, count);
+            let game = Arc::clone(&table.game);
+            let block = game.environments(Arc::clone(&config), options.seed, number, count);
             Some(PlacedBlock { block, first })
         };
         let blocks = (0..options.environments).step_by(block_size).map(block_at).collect();

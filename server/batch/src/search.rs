@@ -50,22 +50,27 @@ pub struct SearchOptions {
 }
 
 impl SearchOptions {
-    /// Refuses a search for this many seats if its worlds do not fit its places, or their rows do not fit one message.
+    /// Refuses a search for no seat. Refuses one for this many seats if its worlds do not fit its places, or their rows do
+    /// not fit one message.
     ///
     /// # Errors
     /// The error names the field, its value and the allowed values.
     pub fn check(&self, info: &GameInfo, seats: usize) -> Result<(), Error> {
+        if seats == 0 {
+            return Err(Error::field("mask", "no environment", "a mask with at least one environment"));
+        }
         let max = world::max_rows(info, self.message_bytes);
-        if max == 0 {
-            let expected =
-                format!("at least {}, for one world", MAX_MESSAGE_OVERHEAD_BYTES + row_bytes(info));
+        if max < seats {
+            let least = MAX_MESSAGE_OVERHEAD_BYTES + seats.saturating_mul(row_bytes(info));
+            let scope = if seats == 1 { String::new() } else { format!(" of each of {seats} environments") };
+            let expected = format!("at least {least}, for one world{scope}");
             return Err(Error::field("max_message_bytes", self.message_bytes, expected));
         }
         let sampled = seats.saturating_mul(self.worlds);
         if !(1..=max).contains(&sampled) {
             let scope =
                 if seats == 1 { String::new() } else { format!(" for {seats} environments together") };
-            let max_worlds = max / seats.max(1);
+            let max_worlds = max / seats;
             let expected = format!("from 1 to {max_worlds} (at most {max} rows{scope} fit a message)");
             return Err(Error::field("worlds", self.worlds, expected));
         }

@@ -79,7 +79,7 @@ impl<G: Estimate> BotDecision<G> {
     /// batch.
     #[must_use]
     pub fn awaits_policy(&self) -> bool {
-        matches!(self.method, Method::Policy(PolicyDecision::Requested { .. }))
+        matches!(self.method, Method::Policy(PolicyDecision::Requested { response: None, .. }))
     }
 
     /// Returns the weights of the actions after the choice, in proportion: the playouts of `mc`, or the probabilities of the

@@ -14,9 +14,11 @@ use std::time::Instant;
 use boardwire_games::{IDS, Visitor, visit};
 use boardwire_kernel::{BOT_STREAM, Episode, Estimate, Game, RESAMPLE_STREAM, RngStream, Seat, testkit};
 
-/// The number of random games, of samples per position and seat, and of runs. The median run counts.
+/// The number of random games.
 const GAMES: u64 = 20;
+/// The number of states that a run samples for each position and seat.
 const SAMPLES: u32 = 4;
+/// The number of runs. The result is the median run.
 const RUNS: usize = 5;
 
 fn main() {

@@ -308,12 +308,16 @@ impl<G: Estimate> Environment<G> {
         let (bots, players) = (&self.line_up(config).bots, self.line_up(config).names());
         if saved.players != players {
             let [saved, expected] = [&saved.players, &players].map(|names| names.join(", "));
-            return Err(format!("its players are {saved}, not {expected}"));
+            return Err(format!("its players must be {expected}; got {saved}"));
         }
         let episode = Episode::restore(Arc::clone(game), &saved.episode)?;
-        let seed = episode.random_source().key().ok_or("its episode has no seed")?;
+        let seed = episode.random_source().key().ok_or("its episode must have a seed")?;
         if saved.rng.len() != bots.len() {
-            return Err(format!("it has random streams of {} bots, not {}", saved.rng.len(), bots.len()));
+            return Err(format!(
+                "it must have random streams of {} bots; got {}",
+                bots.len(),
+                saved.rng.len()
+            ));
         }
         saved
             .rng
@@ -321,11 +325,14 @@ impl<G: Estimate> Environment<G> {
             .chain(&saved.substitute_words_used)
             .try_for_each(|&words| RngStream::check_words(words))?;
         if saved.episode_index == u32::MAX {
-            return Err(format!("episode {} has no next episode", saved.episode_index));
+            return Err(format!("its episode must be below {}, so that a next one exists", u32::MAX));
         }
         let forfeited = match saved.forfeited {
             Some(seat) if seat >= game.info().seats => {
-                return Err(format!("the snapshot has a forfeit by seat {seat}, which does not exist"));
+                return Err(format!(
+                    "its forfeit must be by seat 0 to {}; got seat {seat}",
+                    game.info().seats - 1
+                ));
             }
             seat => seat.map(Seat::new),
         };

@@ -349,13 +349,32 @@ fn options_check_the_places_and_the_size_of_a_message() {
     };
     assert_eq!(error(&options(3, 6), 2), "");
     assert_eq!(error(&options(3, 5), 2), "`places` must be at least 6, one for each sampled world; got `5`");
-    assert!(error(&options(100_000, 100_000), 1).starts_with("`worlds` must be from 1 to "));
-    assert!(error(&options(3, 3), 0).contains("1 to"), "a batch of no environment");
-    let least = MAX_MESSAGE_OVERHEAD_BYTES + row_bytes(info.game.info());
-    let narrow = |message_bytes| SearchOptions { message_bytes, ..options(1, 1) };
-    let expected =
-        format!("`max_message_bytes` must be at least {least}, for one world; got `{}`", least - 1);
-    assert_eq!((error(&narrow(least - 1), 1), error(&narrow(least), 1)), (expected, String::new()));
+    assert_eq!(
+        error(&options(3, 3), 0),
+        "`mask` must be a mask with at least one environment; got `no environment`"
+    );
+    let bytes = |rows| MAX_MESSAGE_OVERHEAD_BYTES + rows * row_bytes(info.game.info());
+    let narrow = |worlds, message_bytes| SearchOptions { message_bytes, ..options(worlds, 100) };
+    for (seats, scope) in [(1, ""), (3, " of each of 3 environments")] {
+        let (least, given) = (bytes(seats), bytes(seats) - 1);
+        let expected =
+            format!("`max_message_bytes` must be at least {least}, for one world{scope}; got `{given}`");
+        assert_eq!(
+            (error(&narrow(1, given), seats), error(&narrow(1, least), seats)),
+            (expected, String::new())
+        );
+    }
+    for (worlds, seats, expected) in [
+        (0, 1, "`worlds` must be from 1 to 8 (at most 8 rows fit a message); got `0`"),
+        (9, 1, "`worlds` must be from 1 to 8 (at most 8 rows fit a message); got `9`"),
+        (
+            3,
+            3,
+            "`worlds` must be from 1 to 2 (at most 8 rows for 3 environments together fit a message); got `3`",
+        ),
+    ] {
+        assert_eq!(error(&narrow(worlds, bytes(8)), seats), expected);
+    }
 }
 
 #[tokio::test]

@@ -24,6 +24,7 @@ use tokio_stream::{Stream, StreamExt as _};
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::agent::with_token;
+use crate::echo::RpcResult;
 
 /// The number of recorded steps.
 const STEPS: usize = 48;
@@ -116,8 +117,6 @@ pub(crate) struct EchoBatches {
     real: String,
     recordings: Arc<Recordings>,
 }
-
-type RpcResult<T> = Result<Response<T>, Status>;
 
 fn find(recordings: &Recordings, id: &str) -> Result<Arc<BatchRecording>, Status> {
     let recordings = recordings.lock().unwrap_or_else(PoisonError::into_inner);

@@ -107,7 +107,7 @@ impl MatchRecording {
 
 struct EchoMatches(Arc<MatchRecording>);
 
-type RpcResult<T> = Result<Response<T>, Status>;
+pub(crate) type RpcResult<T> = Result<Response<T>, Status>;
 
 fn unimplemented<T>() -> RpcResult<T> {
     Err(Status::unimplemented("an echo server plays no match"))

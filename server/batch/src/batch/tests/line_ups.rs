@@ -94,7 +94,7 @@ fn saved_environments_replace_only_environments_of_their_line_up() {
     step(&batch, choices(&rows, 0, 0)).expect("legal");
     let refused = wait(batch.load(&key, snapshot.clone(), &[0b1000])).expect_err("another line-up");
     let Error::SnapshotInvalid { problem } = refused else { panic!("{refused:?}") };
-    assert_eq!(problem, "its players are agent, random, not random, agent");
+    assert_eq!(problem, "its players must be random, agent; got agent, random");
     let loaded = wait(batch.load(&key, snapshot, &[0b0100])).expect("the same line-up");
     let bytes = rows.view().len() / 4;
     assert_eq!(row(loaded.view(), 2, bytes), row(rows.view(), 0, bytes));

@@ -80,7 +80,7 @@ fn a_failing_policy_is_an_error_and_changes_nothing() {
     let problem = "policy `lion`: logit of action ";
     let Error::BotFailed { id, seat, problem: text } = &refused else { panic!("{refused}") };
     assert_eq!((id.as_str(), *seat), ("b", 1));
-    assert!(text.starts_with(problem), "{text}");
+    assert!(text.starts_with(problem) && text.ends_with(" is inf"), "{text}");
     let again = step(&batch, choices(&rows, 0, 0)).expect_err("nothing has changed");
     assert!(matches!(again, Error::BotFailed { .. }), "{again}");
     // Other batches continue. This batch continues after a reset.

@@ -71,9 +71,9 @@ fn a_forged_snapshot_with_the_right_key_is_refused() {
     let changes: [(Change, &str); 6] = [
         (|saved| saved.rng[0] = u64::MAX, "of a random stream exceeds"),
         (|saved| saved.substitute_words_used[7] = u64::MAX, "of a random stream exceeds"),
-        (|saved| saved.rng.clear(), "random streams of "),
-        (|saved| saved.episode_index = u32::MAX, "episode 4294967295"),
-        (|saved| saved.forfeited = Some(2), "a forfeit by seat 2, which does not exist"),
+        (|saved| saved.rng.clear(), "it must have random streams of 1 bots; got 0"),
+        (|saved| saved.episode_index = u32::MAX, "its episode must be below 4294967295"),
+        (|saved| saved.forfeited = Some(2), "its forfeit must be by seat 0 to 1; got seat 2"),
         (|saved| saved.episode.truncate(9), ""),
     ];
     for (index, (change, problem)) in changes.into_iter().enumerate() {
@@ -113,7 +113,9 @@ fn an_altered_snapshot_is_refused_and_changes_nothing() {
     let other_key = wait(batch.load(&SnapshotKey::derive(b"another"), snapshot.clone(), &[]));
     assert!(other_key.is_err());
     let other = open(&table("faraway", 2), &config(&["agent", "greedy"]), 3, 0, 1);
-    assert!(refused(&other, snapshot.to_vec()).contains("its players are agent, random, not agent, greedy"));
+    assert!(
+        refused(&other, snapshot.to_vec()).contains("its players must be agent, greedy; got agent, random")
+    );
     let other = open(&table("faraway", 3), &config(&["agent", "random", "random"]), 3, 0, 1);
     assert!(refused(&other, snapshot.to_vec()).contains("another table"));
 }

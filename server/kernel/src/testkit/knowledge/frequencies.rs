@@ -13,7 +13,7 @@ use super::posterior::{Posterior, bytes};
 use crate::testkit::Law;
 use crate::{CheckResult, Game, RngStream, Seat, ensure};
 
-/// The bias to detect: one wrong draw in this many. `BOARDWIRE_LAW_BIAS` overrides it.
+/// The bias to detect: one wrong draw in this many, so 2 %. The variable `BOARDWIRE_LAW_BIAS` overrides it.
 const DETECTABLE_BIAS: u64 = 50;
 /// The `x` above: about one wrong verdict in 160,000 comparisons.
 const FALSE_VERDICT_EXPONENT: u64 = 12;
@@ -95,8 +95,8 @@ impl Frequencies {
     }
 }
 
-/// Draws worlds for the viewer from `state`, and compares the frequencies with `posterior`. The number of draws is large
-/// enough to detect a bias of 2 %, or of one part in `BOARDWIRE_LAW_BIAS`.
+/// Draws worlds for the viewer from `state`, and compares the frequencies with `posterior`. Draws enough worlds to detect a
+/// bias of one wrong draw in 50, or in `BOARDWIRE_LAW_BIAS` (an environment variable).
 ///
 /// # Panics
 /// When they do not agree. The message states the size of the difference.
