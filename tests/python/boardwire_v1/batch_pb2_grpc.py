@@ -26,9 +26,9 @@ if _version_not_supported:
 
 
 class BatchServiceStub(object):
-    """Steps batches of environments. A call that fails changes nothing. A client that has lost a response repeats the call with the same `request_id`
-    or `sequence`; without one it cannot know what was done. Calls for different environments of a batch may run at once; calls for the same ones
-    wait for each other.
+    """Steps batches of environments. A call that fails changes nothing. After a lost response, repeat the call with the same `request_id` or `sequence`.
+    Without one, the client cannot know whether the call succeeded. Calls for different environments of a batch may run at the same time. Calls for the
+    same environment wait for each other.
 
     What a method does depends on the state of an environment:
 
@@ -37,7 +37,7 @@ class BatchServiceStub(object):
     with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
     ResetBatch  leaves it for the next     begins the next
 
-    With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next: no environment is ever over.
+    With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next, so no environment is ever over.
     """
 
     def __init__(self, channel):
@@ -89,9 +89,9 @@ class BatchServiceStub(object):
 
 
 class BatchServiceServicer(object):
-    """Steps batches of environments. A call that fails changes nothing. A client that has lost a response repeats the call with the same `request_id`
-    or `sequence`; without one it cannot know what was done. Calls for different environments of a batch may run at once; calls for the same ones
-    wait for each other.
+    """Steps batches of environments. A call that fails changes nothing. After a lost response, repeat the call with the same `request_id` or `sequence`.
+    Without one, the client cannot know whether the call succeeded. Calls for different environments of a batch may run at the same time. Calls for the
+    same environment wait for each other.
 
     What a method does depends on the state of an environment:
 
@@ -100,19 +100,19 @@ class BatchServiceServicer(object):
     with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
     ResetBatch  leaves it for the next     begins the next
 
-    With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next: no environment is ever over.
+    With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next, so no environment is ever over.
     """
 
     def OpenBatch(self, request, context):
-        """Opens a batch. Its lease ends with CloseBatch, with its connection unless `keep`, and when it is idle for too long. Safe to retry with the same
-        `request_id`. Fails with BATCHES_FULL or ENVIRONMENTS_FULL when the server is full, CALLER_FULL when the caller is.
+        """Opens a batch. Its lease ends with CloseBatch, after the idle timeout, or with its connection unless `keep` is set. Safe to retry with the same
+        `request_id`. Fails with BATCHES_FULL or ENVIRONMENTS_FULL at a limit of the server, and with CALLER_FULL at a limit of the caller.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ResetBatch(self, request, context):
-        """Begins episodes in all environments, or in those of a mask. Safe to retry with `sequence`.
+        """Begins episodes in all environments, or in the environments of a mask. Safe to retry with `sequence`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -120,37 +120,37 @@ class BatchServiceServicer(object):
 
     def StepBatch(self, request, context):
         """Makes one decision in each environment of a range. Safe to retry with `sequence`. Fails with BATCH_ACTION_ILLEGAL, BATCH_ACTION_OUT_OF_RANGE or
-        ENVIRONMENT_OVER for the first such environment, or with SEQUENCE_STALE; then no environment has been stepped.
+        ENVIRONMENT_OVER for the first such environment, or with SEQUENCE_STALE. A failed call steps no environment.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RunBatch(self, request_iterator, context):
-        """StepBatch and ResetBatch on one stream, answered in order: faster than single calls. Send the actions of one half of the environments while the
-        other half's are being decided. A request that fails gets an error, and the stream continues.
+        """Runs StepBatch and ResetBatch on one stream, in order. It is faster than single calls. The server can step one half of the environments while the
+        client decides for the other half. A request that fails gets an error, and the stream continues.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SaveBatch(self, request, context):
-        """Saves all environments, or those of a mask, as opaque bytes that hold everything. Safe to retry.
+        """Saves all environments, or the environments of a mask. The bytes are opaque and hold everything. Safe to retry.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def LoadBatch(self, request, context):
-        """Replaces environments of a batch by saved ones, which continue exactly as the saved environments would have. The response takes a sequence
-        number, as steps do. Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
+        """Replaces environments of a batch by saved ones. They continue exactly as the saved environments would have. The response has a sequence number,
+        like that of a step. Safe to retry. Fails with SNAPSHOT_INVALID if the bytes were altered or belong to another table.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DescribeEnvironment(self, request, context):
-        """The position of an environment as text for people and language models, as a seat may know it. Safe to retry.
+        """Describes the position of an environment as text for people and language models, with what a seat may know. Safe to retry.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -215,9 +215,9 @@ def add_BatchServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class BatchService(object):
-    """Steps batches of environments. A call that fails changes nothing. A client that has lost a response repeats the call with the same `request_id`
-    or `sequence`; without one it cannot know what was done. Calls for different environments of a batch may run at once; calls for the same ones
-    wait for each other.
+    """Steps batches of environments. A call that fails changes nothing. After a lost response, repeat the call with the same `request_id` or `sequence`.
+    Without one, the client cannot know whether the call succeeded. Calls for different environments of a batch may run at the same time. Calls for the
+    same environment wait for each other.
 
     What a method does depends on the state of an environment:
 
@@ -226,7 +226,7 @@ class BatchService(object):
     with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
     ResetBatch  leaves it for the next     begins the next
 
-    With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next: no environment is ever over.
+    With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next, so no environment is ever over.
     """
 
     @staticmethod

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class CatalogServiceStub(object):
-    """Describes the server and its games. The descriptions do not change while the server runs: fetch them once. All calls are safe to retry, and need
+    """Describes the server and its games. The descriptions do not change while the server runs, so fetch them once. All calls are safe to retry and need
     no token.
 
     method     unknown game     impossible seats or options
@@ -57,7 +57,7 @@ class CatalogServiceStub(object):
 
 
 class CatalogServiceServicer(object):
-    """Describes the server and its games. The descriptions do not change while the server runs: fetch them once. All calls are safe to retry, and need
+    """Describes the server and its games. The descriptions do not change while the server runs, so fetch them once. All calls are safe to retry and need
     no token.
 
     method     unknown game     impossible seats or options
@@ -79,7 +79,7 @@ class CatalogServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetGame(self, request, context):
-        """Gets everything about one table of a game: a number of seats with options.
+        """Gets the description of one table of a game: a number of seats with options.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -112,7 +112,7 @@ def add_CatalogServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class CatalogService(object):
-    """Describes the server and its games. The descriptions do not change while the server runs: fetch them once. All calls are safe to retry, and need
+    """Describes the server and its games. The descriptions do not change while the server runs, so fetch them once. All calls are safe to retry and need
     no token.
 
     method     unknown game     impossible seats or options

@@ -29,7 +29,7 @@ class _TimeoutPolicyEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._
     DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
     TIMEOUT_POLICY_UNSPECIFIED: _TimeoutPolicy.ValueType  # 0
     TIMEOUT_POLICY_FORFEIT: _TimeoutPolicy.ValueType  # 1
-    """The episode ends: the seat is last, the others share the first place."""
+    """The episode ends: the seat is last, the other seats share the first place."""
     TIMEOUT_POLICY_FIRST_LEGAL: _TimeoutPolicy.ValueType  # 2
     """The server plays the legal action with the lowest index."""
     TIMEOUT_POLICY_SEEDED_LEGAL: _TimeoutPolicy.ValueType  # 3
@@ -42,7 +42,7 @@ class TimeoutPolicy(_TimeoutPolicy, metaclass=_TimeoutPolicyEnumTypeWrapper):
 
 TIMEOUT_POLICY_UNSPECIFIED: TimeoutPolicy.ValueType  # 0
 TIMEOUT_POLICY_FORFEIT: TimeoutPolicy.ValueType  # 1
-"""The episode ends: the seat is last, the others share the first place."""
+"""The episode ends: the seat is last, the other seats share the first place."""
 TIMEOUT_POLICY_FIRST_LEGAL: TimeoutPolicy.ValueType  # 2
 """The server plays the legal action with the lowest index."""
 TIMEOUT_POLICY_SEEDED_LEGAL: TimeoutPolicy.ValueType  # 3
@@ -59,18 +59,18 @@ class _SeedSourceEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enu
     DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
     SEED_SOURCE_UNSPECIFIED: _SeedSource.ValueType  # 0
     SEED_SOURCE_DRAWN: _SeedSource.ValueType  # 1
-    """The server drew it: no party knows it before it is shown."""
+    """The server drew it. No party knows it before the server shows it."""
     SEED_SOURCE_GIVEN: _SeedSource.ValueType  # 2
-    """The host or the agent gave this seed or one that it follows from: that party can compute every hidden card."""
+    """The host or the agent gave this seed, or an earlier one that it follows from. That party can compute every hidden card."""
 
 class SeedSource(_SeedSource, metaclass=_SeedSourceEnumTypeWrapper):
     """Where a seed comes from."""
 
 SEED_SOURCE_UNSPECIFIED: SeedSource.ValueType  # 0
 SEED_SOURCE_DRAWN: SeedSource.ValueType  # 1
-"""The server drew it: no party knows it before it is shown."""
+"""The server drew it. No party knows it before the server shows it."""
 SEED_SOURCE_GIVEN: SeedSource.ValueType  # 2
-"""The host or the agent gave this seed or one that it follows from: that party can compute every hidden card."""
+"""The host or the agent gave this seed, or an earlier one that it follows from. That party can compute every hidden card."""
 global___SeedSource = SeedSource
 
 class _RewardKind:
@@ -81,21 +81,21 @@ class _RewardKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enu
     DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
     REWARD_KIND_UNSPECIFIED: _RewardKind.ValueType  # 0
     REWARD_KIND_RANK: _RewardKind.ValueType  # 1
-    """From +1 for the first place to -1 for the last, in equal steps; ties share the mean. Sums to zero."""
+    """From +1 for the first place to -1 for the last, in equal steps. Ties share the mean. The sum is zero."""
     REWARD_KIND_WIN: _RewardKind.ValueType  # 2
-    """1 divided between the winners, 0 for the others."""
+    """1 divided between the winners, 0 for the other seats."""
     REWARD_KIND_MARGIN: _RewardKind.ValueType  # 3
     """The seat's score minus the best score of another seat."""
     REWARD_KIND_SCORE: _RewardKind.ValueType  # 4
 
 class RewardKind(_RewardKind, metaclass=_RewardKindEnumTypeWrapper):
-    """What a seat is rewarded for at the end of an episode. Rewards are not rules."""
+    """The reward of a seat at the end of an episode. Rewards are not part of the rules."""
 
 REWARD_KIND_UNSPECIFIED: RewardKind.ValueType  # 0
 REWARD_KIND_RANK: RewardKind.ValueType  # 1
-"""From +1 for the first place to -1 for the last, in equal steps; ties share the mean. Sums to zero."""
+"""From +1 for the first place to -1 for the last, in equal steps. Ties share the mean. The sum is zero."""
 REWARD_KIND_WIN: RewardKind.ValueType  # 2
-"""1 divided between the winners, 0 for the others."""
+"""1 divided between the winners, 0 for the other seats."""
 REWARD_KIND_MARGIN: RewardKind.ValueType  # 3
 """The seat's score minus the best score of another seat."""
 REWARD_KIND_SCORE: RewardKind.ValueType  # 4
@@ -115,7 +115,7 @@ class _IllegalActionPolicyEnumTypeWrapper(google.protobuf.internal.enum_type_wra
     ILLEGAL_ACTION_POLICY_SEEDED_LEGAL: _IllegalActionPolicy.ValueType  # 3
     """The server plays a legal action drawn from the episode's seed."""
     ILLEGAL_ACTION_POLICY_FORFEIT: _IllegalActionPolicy.ValueType  # 4
-    """The episode ends: the seat is last, the others share the first place."""
+    """The episode ends: the seat is last, the other seats share the first place."""
 
 class IllegalActionPolicy(_IllegalActionPolicy, metaclass=_IllegalActionPolicyEnumTypeWrapper):
     """What happens to an action that exists but is illegal now. An index beyond the action space is always an error."""
@@ -128,7 +128,7 @@ ILLEGAL_ACTION_POLICY_FIRST_LEGAL: IllegalActionPolicy.ValueType  # 2
 ILLEGAL_ACTION_POLICY_SEEDED_LEGAL: IllegalActionPolicy.ValueType  # 3
 """The server plays a legal action drawn from the episode's seed."""
 ILLEGAL_ACTION_POLICY_FORFEIT: IllegalActionPolicy.ValueType  # 4
-"""The episode ends: the seat is last, the others share the first place."""
+"""The episode ends: the seat is last, the other seats share the first place."""
 global___IllegalActionPolicy = IllegalActionPolicy
 
 class _CloseReason:
@@ -143,9 +143,9 @@ class _CloseReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     CLOSE_REASON_BOT_FAILED: _CloseReason.ValueType  # 3
     CLOSE_REASON_SHUTTING_DOWN: _CloseReason.ValueType  # 4
     CLOSE_REASON_WITHHELD: _CloseReason.ValueType  # 5
-    """Agents did not open their parts of the deal: they have forfeited the match."""
+    """Agents did not send their secrets with OpenDeal in time, so they forfeited the match."""
     CLOSE_REASON_FINISHED: _CloseReason.ValueType  # 6
-    """All its episodes have been played. Observe still shows how the last one ended."""
+    """The match has played all its `episodes`. Observe still shows the end of the last one."""
 
 class CloseReason(_CloseReason, metaclass=_CloseReasonEnumTypeWrapper):
     """Why a match was closed."""
@@ -156,9 +156,9 @@ CLOSE_REASON_IDLE: CloseReason.ValueType  # 2
 CLOSE_REASON_BOT_FAILED: CloseReason.ValueType  # 3
 CLOSE_REASON_SHUTTING_DOWN: CloseReason.ValueType  # 4
 CLOSE_REASON_WITHHELD: CloseReason.ValueType  # 5
-"""Agents did not open their parts of the deal: they have forfeited the match."""
+"""Agents did not send their secrets with OpenDeal in time, so they forfeited the match."""
 CLOSE_REASON_FINISHED: CloseReason.ValueType  # 6
-"""All its episodes have been played. Observe still shows how the last one ended."""
+"""The match has played all its `episodes`. Observe still shows the end of the last one."""
 global___CloseReason = CloseReason
 
 class _MatchState:
@@ -174,7 +174,7 @@ class _MatchStateEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enu
     """The present episode has ended; a reset begins the next."""
     MATCH_STATE_CLOSED: _MatchState.ValueType  # 3
     MATCH_STATE_GATHERING: _MatchState.ValueType  # 4
-    """Nothing is dealt yet: in a match with fair deals, all agents join and call OpenDeal first."""
+    """The first episode is not dealt yet: in a match with fair deals, all agents must join and call OpenDeal first."""
 
 class MatchState(_MatchState, metaclass=_MatchStateEnumTypeWrapper):
     """The state of a match."""
@@ -186,7 +186,7 @@ MATCH_STATE_OVER: MatchState.ValueType  # 2
 """The present episode has ended; a reset begins the next."""
 MATCH_STATE_CLOSED: MatchState.ValueType  # 3
 MATCH_STATE_GATHERING: MatchState.ValueType  # 4
-"""Nothing is dealt yet: in a match with fair deals, all agents join and call OpenDeal first."""
+"""The first episode is not dealt yet: in a match with fair deals, all agents must join and call OpenDeal first."""
 global___MatchState = MatchState
 
 @typing.final
@@ -242,19 +242,19 @@ class MatchConfig(google.protobuf.message.Message):
     game: builtins.str
     reward: global___RewardKind.ValueType
     skip_forced: builtins.bool
-    """Whether the engine plays the agent's decisions with a single legal action. Only with one agent: others would see that a hidden hand left one
-    choice.
+    """Whether the engine plays the agent's decisions with a single legal action. Only with one agent, because other agents would see that a hidden hand
+    left only one choice.
     """
     illegal_actions: global___IllegalActionPolicy.ValueType
     seat_may_seed: builtins.bool
-    """Whether the only agent may give the seed of the next episode. For training, never for evaluation: a seed gives away every hidden card."""
+    """Whether the only agent may give the seed of the next episode. For training, never for evaluation: a seed reveals every hidden card."""
     private: builtins.bool
-    """Whether the match is unlisted, and shown only to holders of one of its tokens: host, seats, spectators."""
+    """Whether the match is unlisted, and needs one of its tokens to be shown: of the host, a seat or the spectators."""
     fair_deals: builtins.bool
     """Whether every agent contributes to the deals, so that no party can choose them. Excludes seeds."""
     episodes: builtins.int
-    """The match closes itself after so many episodes; 0 for no limit. The server keeps replays of the present episode and the four before it: a host
-    that wants more fetches each when it is over.
+    """The number of episodes after which the match closes; 0 for no limit. The server keeps replays of the present episode and the four before it. To
+    keep more, the host fetches each replay when its episode is over.
     """
     host_begins: builtins.bool
     """Whether only the host begins episodes, so that it can choose each deal and record each result. Excludes `seat_may_seed`."""
@@ -264,24 +264,24 @@ class MatchConfig(google.protobuf.message.Message):
 
     @property
     def options(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
-        """Options by name; missing ones have their defaults. A match that exists has every option with its value."""
+        """Options by name. Missing options have their defaults. `Match.config` has the value of every option."""
 
     @property
     def labels(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
-        """Labels for everyone to see and for ListMatches to filter by. At most 16; names of 1 to 63 bytes of `a-z`, `0-9`, `_`, `-` and `.`, values of at
-        most 128 bytes.
+        """Public labels, by which ListMatches can filter. At most 16. A name has 1 to 63 bytes of `a-z`, `0-9`, `_`, `-` and `.`, a value at most 128
+        bytes.
         """
 
     @property
     def watch_delay(self) -> google.protobuf.duration_pb2.Duration:
-        """The delay before positions are shown, at most a day: by Watch to every caller; by GetReplay, GetMatch and ListMatches to callers that are
-        neither the host nor a seat.
+        """The delay before the server shows a position, at most a day. Watch delays it for every caller. GetReplay, GetMatch and ListMatches delay it for
+        callers that are neither the host nor a seat.
         """
 
     @property
     def clocks(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Clock]:
-        """Time limits of agents: empty for none; one for all agents; or one for each seat in seat order, where an empty clock is no limit and those of
-        bots are ignored. A match that exists has one for each seat.
+        """Time limits of agents: empty for none, one for all agents, or one for each seat in seat order. An empty clock is no limit, and clocks of bots are
+        ignored. `Match.config` has one for each seat.
         """
 
     def __init__(
@@ -313,7 +313,7 @@ class Player(google.protobuf.message.Message):
 
     @typing.final
     class Agent(google.protobuf.message.Message):
-        """A client: in a match the agent that joins with the invitation, in a batch its owner."""
+        """A client. In a match, the agent that joins with the invitation; in a batch, its owner."""
 
         DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -349,8 +349,8 @@ class Player(google.protobuf.message.Message):
         """`random`, `greedy` or `mc`."""
         @property
         def parameters(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.int]:
-            """Parameters by name; missing ones have their defaults. `greedy` has `worlds`, the number of sampled states that it averages over: 1 to 1024.
-            `mc` has `playouts`: 1 to 10000.
+            """Parameters by name. Missing parameters have their defaults. `greedy` has `worlds`: it averages over this many sampled states, 1 to 1024. `mc`
+            has `playouts`: 1 to 10000.
             """
 
         def __init__(
@@ -430,7 +430,7 @@ class Match(google.protobuf.message.Message):
     """Unspecified while the match is open."""
     episode: builtins.int
     ply: builtins.int
-    """How many actions have been applied in it."""
+    """The number of actions applied in the episode."""
     seed_commitment: builtins.bytes
     """The commitment to the episode's key, 32 bytes; empty before the deal. BLAKE3 of the match's id (32 ASCII characters), the episode (4 bytes, low
     first), the spec digest (32 bytes), the key (32 bytes) and a secret salt (16 bytes).
@@ -440,12 +440,12 @@ class Match(google.protobuf.message.Message):
     def config(self) -> global___MatchConfig: ...
     @property
     def joined(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """The seats of bots and those that agents have joined, ascending."""
+        """The seats of bots and the seats that agents have joined, ascending."""
 
     @property
     def waiting_for(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """The seats that the match waits for, ascending. While it gathers: to join, or to open their part of the deal. While it is played: to decide.
-        When an episode is over: agents that have not asked for the next one.
+        """The seats that the match waits for, ascending. Before the deal: to join, or to send their secret with OpenDeal. During an episode: to decide.
+        After an episode: to ask for the next one.
         """
 
     @property
@@ -458,13 +458,13 @@ class Match(google.protobuf.message.Message):
 
     @property
     def seed_opening(self) -> global___SeedOpening:
-        """What opens the commitment. When the episode is over: a drawn seed to the host and the seats; a given one to the host alone, since later seeds
-        follow from it. When the match is closed: to everyone.
+        """What opens the commitment. After the episode, the host and the seats see it for a drawn seed. Only the host sees it for a given seed, because
+        later seeds follow from it. After the match is closed, every caller sees it.
         """
 
     @property
     def fair(self) -> global___FairDeal:
-        """Present where deals are fair."""
+        """Present with fair deals."""
 
     def __init__(
         self,
@@ -493,7 +493,7 @@ global___Match = Match
 
 @typing.final
 class FairDeal(google.protobuf.message.Message):
-    """How deals are made to which all parties contribute. All hashes are SHA-256."""
+    """A deal to which all parties contribute. All hashes are SHA-256."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -508,7 +508,7 @@ class FairDeal(google.protobuf.message.Message):
 
     @property
     def seat_secrets(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.bytes]:
-        """The secret of each seat, in seat order, 32 bytes. Empty for bots, and until all agents have opened theirs."""
+        """The secret of each seat, in seat order, 32 bytes. Empty for bots, and until all agents have sent theirs with OpenDeal."""
 
     def __init__(
         self,
@@ -523,9 +523,9 @@ global___FairDeal = FairDeal
 
 @typing.final
 class Clock(google.protobuf.message.Message):
-    """A seat's time limits. The clock of a seat runs from when the seat could be shown that it owes a decision, and no bot is thinking, until its Act
-    arrives. Clocks start when all agents have joined, at the latest a minute after the match was created. Connections neither start nor stop them.
-    Time in which the server is down or stalled is not counted.
+    """A seat's time limits. The clock of a seat starts when the server can show the seat that it owes a decision, and no bot is thinking. It stops when
+    the seat's Act arrives. Clocks wait until all agents have joined, but at most a minute after the match was created. Connections neither start nor
+    stop them. Time in which the server is down or stalled does not count.
     """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
@@ -537,16 +537,16 @@ class Clock(google.protobuf.message.Message):
     ON_TIMEOUT_FIELD_NUMBER: builtins.int
     BOT_FIELD_NUMBER: builtins.int
     strikes: builtins.int
-    """How many times an episode a decision whose time has run out starts again, at most 100."""
+    """How many timeouts of an episode the server forgives, at most 100. After each, the time of the decision starts again."""
     on_timeout: global___TimeoutPolicy.ValueType
-    """What happens without a strike left."""
+    """What happens at a timeout without a strike left."""
     @property
     def limit(self) -> google.protobuf.duration_pb2.Duration:
-        """For each decision, before the bank is used. This and the two below are at most a day."""
+        """The time for each decision before the bank is used. This and the two times below are at most a day."""
 
     @property
     def bank(self) -> google.protobuf.duration_pb2.Duration:
-        """For the whole episode: what decisions take beyond the limit."""
+        """The time for the whole episode, for decisions that take longer than the limit."""
 
     @property
     def increment(self) -> google.protobuf.duration_pb2.Duration:
@@ -588,9 +588,9 @@ class SeedOpening(google.protobuf.message.Message):
     key: builtins.bytes
     """The episode's key, 32 bytes. For a given seed: its 8 bytes, low first, then 24 zero bytes."""
     server_secret: builtins.bytes
-    """Where deals are fair, the server's secret for this episode, 32 bytes. The key is then the hash of `boardwire fair deal` (19 ASCII characters),
-    the match's id (32), the episode (4 bytes, low first), this secret, and for each agent's seat, ascending, its number (1 byte) and its secret
-    (32 bytes).
+    """With fair deals, the server's secret for this episode, 32 bytes. The key is then the hash of `boardwire fair deal` (19 ASCII characters), the
+    match's id (32), the episode (4 bytes, low first), this secret, and for each agent's seat, ascending, its number (1 byte) and its secret (32
+    bytes).
     """
     def __init__(
         self,
@@ -608,7 +608,7 @@ global___SeedOpening = SeedOpening
 
 @typing.final
 class Invitation(google.protobuf.message.Message):
-    """Lets one agent join, once."""
+    """Lets one agent join once."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 

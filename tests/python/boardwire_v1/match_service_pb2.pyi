@@ -3,7 +3,7 @@
 isort:skip_file
 One match between mutually distrusting seats, with agents and server bots in any mix.
 
-Seats and host send their token as `authorization: Bearer TOKEN` in the call's metadata. Every response to a seat is made from what that seat may
+Seats and host send their token as `authorization: Bearer TOKEN` in the call's metadata. A response to a seat contains only what that seat may
 know.
 """
 
@@ -29,12 +29,12 @@ class CreateMatchRequest(google.protobuf.message.Message):
     SEED_FIELD_NUMBER: builtins.int
     REQUEST_ID_FIELD_NUMBER: builtins.int
     seed: builtins.int
-    """The seed of the first episode; absent, the server draws a secret one. The caller can compute every hidden card from a seed: leave it out when
+    """The seed of the first episode. If absent, the server draws a secret one. The caller can compute every hidden card from a seed, so omit it when
     seats distrust the host.
     """
     request_id: builtins.str
-    """A new random UUID, or empty. A repeated request with the same one, from the same account where that is known, gets the first response; with
-    other contents it fails with REQUEST_ID_REUSED.
+    """A new random UUID, or empty. A repeated request with the same id gets the first response. With other contents or from another account, it fails
+    with REQUEST_ID_REUSED.
     """
     @property
     def config(self) -> boardwire_v1.match_pb2.MatchConfig: ...
@@ -60,9 +60,9 @@ class CreateMatchResponse(google.protobuf.message.Message):
     HOST_TOKEN_FIELD_NUMBER: builtins.int
     SPECTATOR_TOKEN_FIELD_NUMBER: builtins.int
     host_token: builtins.str
-    """Closes and resets the match. It shows no seat's cards."""
+    """The token to close and reset the match. It shows no seat's cards."""
     spectator_token: builtins.str
-    """Shows a private match as the public may see it."""
+    """The token that shows the public view of a private match."""
     @property
     def match(self) -> boardwire_v1.match_pb2.Match: ...
     @property
@@ -140,9 +140,9 @@ class ListMatchesRequest(google.protobuf.message.Message):
     STATES_FIELD_NUMBER: builtins.int
     LABELS_FIELD_NUMBER: builtins.int
     page_size: builtins.int
-    """At most 1000; 0 leaves it to the server."""
+    """The maximum number of matches, at most 1000; 0 lets the server choose."""
     page_token: builtins.str
-    """`next_page_token` of the page before, with the same filters; empty for the first page."""
+    """`next_page_token` of the previous page, with the same filters; empty for the first page."""
     game: builtins.str
     """Only matches of this game; empty for all."""
     @property
@@ -198,9 +198,9 @@ class JoinMatchRequest(google.protobuf.message.Message):
     code: builtins.str
     """The code of the invitation."""
     request_id: builtins.str
-    """A new random UUID, or empty; a repeated request with the same one gets the first response."""
+    """A new random UUID, or empty. A repeated request with the same id gets the first response."""
     commitment: builtins.bytes
-    """Where deals are fair, the SHA-256 of the agent's secret of 32 random bytes; else ignored."""
+    """With fair deals, the SHA-256 of the agent's secret of 32 random bytes; else ignored."""
     def __init__(
         self,
         *,
@@ -309,7 +309,7 @@ class ObserveRequest(google.protobuf.message.Message):
     EXTRAS_FIELD_NUMBER: builtins.int
     match_id: builtins.str
     wait: builtins.bool
-    """Whether to answer only when the seat is pending or the episode over."""
+    """Whether to respond only when the seat is pending or the episode is over."""
     @property
     def extras(self) -> boardwire_v1.observation_pb2.Extras: ...
     def __init__(
@@ -354,7 +354,7 @@ class ActRequest(google.protobuf.message.Message):
     THOUGHT_FIELD_NUMBER: builtins.int
     match_id: builtins.str
     episode: builtins.int
-    """Episode and decision of the observation that is answered."""
+    """The episode and the decision of the observation that the action responds to."""
     decision: builtins.int
     action: builtins.int
     wait: builtins.bool
@@ -362,8 +362,8 @@ class ActRequest(google.protobuf.message.Message):
     def extras(self) -> boardwire_v1.observation_pb2.Extras: ...
     @property
     def thought(self) -> google.protobuf.duration_pb2.Duration:
-        """How long the agent thought, from receiving the observation to sending this. The rest of the time was spent on the network, and within a quota
-        the seat's clock does not count it.
+        """How long the agent thought, from the observation to this request. The rest of the time is network time, which the seat's clock does not count, up
+        to a quota.
         """
 
     def __init__(
@@ -408,9 +408,9 @@ class ResetMatchRequest(google.protobuf.message.Message):
     EPISODE_FIELD_NUMBER: builtins.int
     match_id: builtins.str
     seed: builtins.int
-    """The seed of the next episode. Absent: derived from the seed given before, or drawn by the server if none was."""
+    """The seed of the next episode. If absent, it follows from the last given seed, or the server draws one if there is none."""
     episode: builtins.int
-    """The episode to leave, by default the present one. If it was left already, the call changes nothing."""
+    """The episode to leave, by default the present one. If the match has already left it, the call changes nothing."""
     def __init__(
         self,
         *,
@@ -457,7 +457,7 @@ class ResetRequest(google.protobuf.message.Message):
     seed: builtins.int
     """The seed of the next episode, from the only agent of a match with `seat_may_seed`."""
     episode: builtins.int
-    """The episode to leave, by default the present one. If it was left already, the response shows the present one."""
+    """The episode to leave, by default the present one. If the match has already left it, the response shows the present one."""
     wait: builtins.bool
     @property
     def extras(self) -> boardwire_v1.observation_pb2.Extras: ...
@@ -506,9 +506,11 @@ class ResignRequest(google.protobuf.message.Message):
     EXTRAS_FIELD_NUMBER: builtins.int
     match_id: builtins.str
     episode: builtins.int
-    """The episode to give up, by default the present one: then the call is not safe to retry. Fails for an episode that was left, or ended otherwise."""
+    """The episode to give up, by default the present one; without it, the call is not safe to retry. Fails for an episode that the match has left, or
+    that ended otherwise.
+    """
     seat: builtins.int
-    """From the host: the agent's seat that loses the episode."""
+    """The agent's seat that loses the episode; only for the host."""
     @property
     def extras(self) -> boardwire_v1.observation_pb2.Extras: ...
     def __init__(
@@ -553,7 +555,7 @@ class GetReplayRequest(google.protobuf.message.Message):
     EPISODE_FIELD_NUMBER: builtins.int
     match_id: builtins.str
     episode: builtins.int
-    """By default the present episode. The server keeps it and the four before it."""
+    """The episode, by default the present one. The server keeps it and the four before it."""
     def __init__(
         self,
         *,
@@ -592,8 +594,8 @@ class WatchRequest(google.protobuf.message.Message):
     DEPICT_FIELD_NUMBER: builtins.int
     match_id: builtins.str
     after: builtins.int
-    """The number of the last frame that the client has: the frames after it follow. The server keeps those of the present episode and the four before
-    it. Absent: the present position first.
+    """The number of the last frame that the client has. The stream begins after it; if absent, with the present position. The server keeps the frames
+    of the present episode and the four before it.
     """
     depict: builtins.bool
     """Whether to add a picture and text."""
@@ -641,7 +643,7 @@ class PlayRequest(google.protobuf.message.Message):
     RESET_FIELD_NUMBER: builtins.int
     RESIGN_FIELD_NUMBER: builtins.int
     tag: builtins.int
-    """A number of the client's choice, repeated in the response."""
+    """A number that the client chooses. The response repeats it."""
     @property
     def observe(self) -> global___ObserveRequest: ...
     @property
@@ -686,7 +688,7 @@ class PlayResponse(google.protobuf.message.Message):
     def resign(self) -> global___ResignResponse: ...
     @property
     def error(self) -> google.rpc.status_pb2.Status:
-        """Why the request failed, with google.rpc.ErrorInfo among the details."""
+        """The error of a failed request, with google.rpc.ErrorInfo in the details."""
 
     def __init__(
         self,

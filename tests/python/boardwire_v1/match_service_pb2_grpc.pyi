@@ -3,7 +3,7 @@
 isort:skip_file
 One match between mutually distrusting seats, with agents and server bots in any mix.
 
-Seats and host send their token as `authorization: Bearer TOKEN` in the call's metadata. Every response to a seat is made from what that seat may
+Seats and host send their token as `authorization: Bearer TOKEN` in the call's metadata. A response to a seat contains only what that seat may
 know.
 """
 
@@ -22,11 +22,11 @@ class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type:
     ...
 
 class MatchServiceStub:
-    """Plays matches. Every error status carries google.rpc.ErrorInfo with a reason and, as metadata, each value of its message.
+    """Plays matches. Every error status has google.rpc.ErrorInfo: a reason, and each value of the message as metadata.
 
-    A call that fails changes nothing, with two exceptions that the caller cannot tell apart from success: a lost response, and JOURNAL_FAILED, where
-    the change may be unwritten. Repeat the call then: where it is safe to retry, the server answers it again and does it once. A call that waits
-    after its change, such as Act with `wait`, also fails when the match closes meanwhile: its change stands.
+    A call that fails changes nothing, with two exceptions. After a lost response, the call may have succeeded. After JOURNAL_FAILED, the change may be
+    unwritten. Repeat the call then: if it is safe to retry, the server makes the change once. A call that waits after its change, such as Act with
+    `wait`, also fails when the match closes. Its change remains.
 
     What a method does depends on the state of the match:
 
@@ -42,11 +42,11 @@ class MatchServiceStub:
       GetReplay   NOT_DEALT                 own decisions                all decisions, the key  all decisions, the key
       Watch       waits for the deal        shows each position          waits                   shows the rest, ends
 
-    (1) NOT_DEALT once all have joined: agents are opening their parts of the deal. (2) Unless all `episodes` have been played: then Observe shows
-    how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) If the call that ended the episode is repeated,
-    it succeeds. (4) An agent that plays against bots alone leaves the episode and begins the next, unless Reset says otherwise. (5) EPISODE_NOT_OVER
-    where deals are fair. (6) With `host_begins` it waits until every agent has called Reset. A match that closed without its host fails with
-    MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD or SHUTTING_DOWN.
+    (1) NOT_DEALT once all have joined, because agents are then sending their secrets. (2) After all `episodes`, Observe shows the end of the last one,
+    Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) A repeated call that ended the episode succeeds. (4) An agent that plays
+    only against bots leaves the episode and begins the next, with the exceptions of Reset. (5) EPISODE_NOT_OVER with fair deals. (6) With
+    `host_begins` it waits until every agent has called Reset. If the server closed the match before its end, calls fail with MATCH_EXPIRED,
+    BOT_FAILED, DEAL_WITHHELD or SHUTTING_DOWN instead of MATCH_CLOSED.
     """
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
@@ -68,7 +68,7 @@ class MatchServiceStub:
         boardwire_v1.match_service_pb2.ListMatchesRequest,
         boardwire_v1.match_service_pb2.ListMatchesResponse,
     ]
-    """Lists the matches that are not private, and closed ones for a while. Shows no seed of an open match. Safe to retry."""
+    """Lists the matches that are not private. Closed matches stay in the list for a while. Shows no seed of an open match. Safe to retry."""
 
     JoinMatch: grpc.UnaryUnaryMultiCallable[
         boardwire_v1.match_service_pb2.JoinMatchRequest,
@@ -80,35 +80,35 @@ class MatchServiceStub:
         boardwire_v1.match_service_pb2.InviteRequest,
         boardwire_v1.match_service_pb2.InviteResponse,
     ]
-    """Gives an agent's seat to another agent, or to one that has lost its token; host only. The former invitation and token become invalid."""
+    """Gives an agent's seat to another agent, or again to an agent that has lost its token; host only. The former invitation and token become invalid."""
 
     OpenDeal: grpc.UnaryUnaryMultiCallable[
         boardwire_v1.match_service_pb2.OpenDealRequest,
         boardwire_v1.match_service_pb2.OpenDealResponse,
     ]
-    """Opens the seat's part of the deals, where deals are fair; answers when all agents have joined. Call it only when `Match.fair.seat_commitments`
-    has one for every agent: the call tells the server the secret. When all have opened, the first episode is dealt. A seat that has not after 30
-    seconds forfeits the match. Safe to retry.
+    """Sends the seat's secret for fair deals, and responds when all agents have joined. Call it only when `Match.fair.seat_commitments` has a
+    commitment of every agent, because the call tells the server the secret. The server deals the first episode when it has all secrets. A seat that
+    does not call within the server's opening timeout (by default 30 seconds) forfeits the match. Safe to retry.
     """
 
     Observe: grpc.UnaryUnaryMultiCallable[
         boardwire_v1.match_service_pb2.ObserveRequest,
         boardwire_v1.match_service_pb2.ObserveResponse,
     ]
-    """Gets the seat's observation, at once or when the seat owes a decision. Safe to retry."""
+    """Gets the seat's observation, immediately or when the seat owes a decision. Safe to retry."""
 
     Act: grpc.UnaryUnaryMultiCallable[
         boardwire_v1.match_service_pb2.ActRequest,
         boardwire_v1.match_service_pb2.ActResponse,
     ]
-    """Makes the seat's decision. Safe to retry: the same decision with the same action changes nothing."""
+    """Makes the seat's decision. Safe to retry: a repeated decision with the same action changes nothing."""
 
     Reset: grpc.UnaryUnaryMultiCallable[
         boardwire_v1.match_service_pb2.ResetRequest,
         boardwire_v1.match_service_pb2.ResetResponse,
     ]
-    """Asks for the next episode, for a seat, when the present one is over; answers when it begins: when every agent has asked and, with
-    `host_begins`, the host has called ResetMatch. An agent that plays against bots alone may leave an episode before its end, unless the match has
+    """Asks for the next episode, for a seat, when the present one is over. Responds when the next episode begins: when every agent has asked and, with
+    `host_begins`, the host has called ResetMatch. An agent that plays only against bots may leave an episode before its end, unless the match has
     `episodes`, `host_begins` or fair deals. Safe to retry with `episode`.
     """
 
@@ -116,15 +116,15 @@ class MatchServiceStub:
         boardwire_v1.match_service_pb2.ResetMatchRequest,
         boardwire_v1.match_service_pb2.ResetMatchResponse,
     ]
-    """Begins the next episode, for the host: at any time, or where deals are fair when the present one is over. With `host_begins` it waits until
-    every agent has called Reset, and so has seen the end of the present one. Safe to retry with `episode`.
+    """Begins the next episode, for the host, at any time. With fair deals, the present episode must be over. With `host_begins` the call waits until
+    every agent has called Reset, so all have seen the end of the present episode. Safe to retry with `episode`.
     """
 
     Resign: grpc.UnaryUnaryMultiCallable[
         boardwire_v1.match_service_pb2.ResignRequest,
         boardwire_v1.match_service_pb2.ResignResponse,
     ]
-    """Gives up the present episode for a seat: the seat is last, the others share the first place. The host names the seat. Safe to retry with
+    """Gives up the present episode for a seat: the seat is last, the other seats share the first place. The host names the seat. Safe to retry with
     `episode`.
     """
 
@@ -132,27 +132,27 @@ class MatchServiceStub:
         boardwire_v1.match_service_pb2.PlayRequest,
         boardwire_v1.match_service_pb2.PlayResponse,
     ]
-    """Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is sent when the stream opens, and
-    checked for each request. A request that fails gets an error, and the stream continues. A request that waits delays those after it: to
-    resign meanwhile, call Resign separately.
+    """Runs Observe, Act, Reset and Resign on one stream, in order. It is faster than single calls. The client sends the token when it opens the stream,
+    and the server checks it for each request. A request that fails gets an error, and the stream continues. A request that waits delays the requests
+    after it. To resign while one waits, call Resign separately.
     """
 
     GetReplay: grpc.UnaryUnaryMultiCallable[
         boardwire_v1.match_service_pb2.GetReplayRequest,
         boardwire_v1.match_service_pb2.GetReplayResponse,
     ]
-    """Gets an episode position by position: to a seat as it saw it; to the host, to holders of the spectators' token and, unless the match is
-    private, to callers without a token, as the public may see it. While the episode is played it shows the viewer's own decisions, afterwards all
-    of them and the key, so that everything can be verified. Safe to retry.
+    """Gets an episode position by position. A seat gets what it saw. The host and spectators get the public view; so do callers without a token, unless
+    the match is private. During the episode, it shows the viewer's own decisions. Afterwards, it shows all decisions and the key, so that you can
+    verify everything. Safe to retry.
     """
 
     Watch: grpc.UnaryStreamMultiCallable[
         boardwire_v1.match_service_pb2.WatchRequest,
         boardwire_v1.match_service_pb2.WatchResponse,
     ]
-    """Streams every position as the public may see it, as the match is played. A private match needs one of its tokens. Ends when the host closes the
-    match, or all `episodes` have been played. A client that loses the stream resumes after the last frame that it has. A slow client falls behind
-    and delays no one.
+    """Streams the public view of every position while the match is played. A private match needs one of its tokens. Ends when the host closes the
+    match, or after the last of `episodes`. After a lost stream, resume with the last frame that you have. A slow client falls behind and delays no
+    other caller.
     """
 
     CloseMatch: grpc.UnaryUnaryMultiCallable[
@@ -162,11 +162,11 @@ class MatchServiceStub:
     """Closes the match; host only. Waiting calls fail with MATCH_CLOSED. Safe to retry."""
 
 class MatchServiceAsyncStub:
-    """Plays matches. Every error status carries google.rpc.ErrorInfo with a reason and, as metadata, each value of its message.
+    """Plays matches. Every error status has google.rpc.ErrorInfo: a reason, and each value of the message as metadata.
 
-    A call that fails changes nothing, with two exceptions that the caller cannot tell apart from success: a lost response, and JOURNAL_FAILED, where
-    the change may be unwritten. Repeat the call then: where it is safe to retry, the server answers it again and does it once. A call that waits
-    after its change, such as Act with `wait`, also fails when the match closes meanwhile: its change stands.
+    A call that fails changes nothing, with two exceptions. After a lost response, the call may have succeeded. After JOURNAL_FAILED, the change may be
+    unwritten. Repeat the call then: if it is safe to retry, the server makes the change once. A call that waits after its change, such as Act with
+    `wait`, also fails when the match closes. Its change remains.
 
     What a method does depends on the state of the match:
 
@@ -182,11 +182,11 @@ class MatchServiceAsyncStub:
       GetReplay   NOT_DEALT                 own decisions                all decisions, the key  all decisions, the key
       Watch       waits for the deal        shows each position          waits                   shows the rest, ends
 
-    (1) NOT_DEALT once all have joined: agents are opening their parts of the deal. (2) Unless all `episodes` have been played: then Observe shows
-    how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) If the call that ended the episode is repeated,
-    it succeeds. (4) An agent that plays against bots alone leaves the episode and begins the next, unless Reset says otherwise. (5) EPISODE_NOT_OVER
-    where deals are fair. (6) With `host_begins` it waits until every agent has called Reset. A match that closed without its host fails with
-    MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD or SHUTTING_DOWN.
+    (1) NOT_DEALT once all have joined, because agents are then sending their secrets. (2) After all `episodes`, Observe shows the end of the last one,
+    Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) A repeated call that ended the episode succeeds. (4) An agent that plays
+    only against bots leaves the episode and begins the next, with the exceptions of Reset. (5) EPISODE_NOT_OVER with fair deals. (6) With
+    `host_begins` it waits until every agent has called Reset. If the server closed the match before its end, calls fail with MATCH_EXPIRED,
+    BOT_FAILED, DEAL_WITHHELD or SHUTTING_DOWN instead of MATCH_CLOSED.
     """
 
     CreateMatch: grpc.aio.UnaryUnaryMultiCallable[
@@ -207,7 +207,7 @@ class MatchServiceAsyncStub:
         boardwire_v1.match_service_pb2.ListMatchesRequest,
         boardwire_v1.match_service_pb2.ListMatchesResponse,
     ]
-    """Lists the matches that are not private, and closed ones for a while. Shows no seed of an open match. Safe to retry."""
+    """Lists the matches that are not private. Closed matches stay in the list for a while. Shows no seed of an open match. Safe to retry."""
 
     JoinMatch: grpc.aio.UnaryUnaryMultiCallable[
         boardwire_v1.match_service_pb2.JoinMatchRequest,
@@ -219,35 +219,35 @@ class MatchServiceAsyncStub:
         boardwire_v1.match_service_pb2.InviteRequest,
         boardwire_v1.match_service_pb2.InviteResponse,
     ]
-    """Gives an agent's seat to another agent, or to one that has lost its token; host only. The former invitation and token become invalid."""
+    """Gives an agent's seat to another agent, or again to an agent that has lost its token; host only. The former invitation and token become invalid."""
 
     OpenDeal: grpc.aio.UnaryUnaryMultiCallable[
         boardwire_v1.match_service_pb2.OpenDealRequest,
         boardwire_v1.match_service_pb2.OpenDealResponse,
     ]
-    """Opens the seat's part of the deals, where deals are fair; answers when all agents have joined. Call it only when `Match.fair.seat_commitments`
-    has one for every agent: the call tells the server the secret. When all have opened, the first episode is dealt. A seat that has not after 30
-    seconds forfeits the match. Safe to retry.
+    """Sends the seat's secret for fair deals, and responds when all agents have joined. Call it only when `Match.fair.seat_commitments` has a
+    commitment of every agent, because the call tells the server the secret. The server deals the first episode when it has all secrets. A seat that
+    does not call within the server's opening timeout (by default 30 seconds) forfeits the match. Safe to retry.
     """
 
     Observe: grpc.aio.UnaryUnaryMultiCallable[
         boardwire_v1.match_service_pb2.ObserveRequest,
         boardwire_v1.match_service_pb2.ObserveResponse,
     ]
-    """Gets the seat's observation, at once or when the seat owes a decision. Safe to retry."""
+    """Gets the seat's observation, immediately or when the seat owes a decision. Safe to retry."""
 
     Act: grpc.aio.UnaryUnaryMultiCallable[
         boardwire_v1.match_service_pb2.ActRequest,
         boardwire_v1.match_service_pb2.ActResponse,
     ]
-    """Makes the seat's decision. Safe to retry: the same decision with the same action changes nothing."""
+    """Makes the seat's decision. Safe to retry: a repeated decision with the same action changes nothing."""
 
     Reset: grpc.aio.UnaryUnaryMultiCallable[
         boardwire_v1.match_service_pb2.ResetRequest,
         boardwire_v1.match_service_pb2.ResetResponse,
     ]
-    """Asks for the next episode, for a seat, when the present one is over; answers when it begins: when every agent has asked and, with
-    `host_begins`, the host has called ResetMatch. An agent that plays against bots alone may leave an episode before its end, unless the match has
+    """Asks for the next episode, for a seat, when the present one is over. Responds when the next episode begins: when every agent has asked and, with
+    `host_begins`, the host has called ResetMatch. An agent that plays only against bots may leave an episode before its end, unless the match has
     `episodes`, `host_begins` or fair deals. Safe to retry with `episode`.
     """
 
@@ -255,15 +255,15 @@ class MatchServiceAsyncStub:
         boardwire_v1.match_service_pb2.ResetMatchRequest,
         boardwire_v1.match_service_pb2.ResetMatchResponse,
     ]
-    """Begins the next episode, for the host: at any time, or where deals are fair when the present one is over. With `host_begins` it waits until
-    every agent has called Reset, and so has seen the end of the present one. Safe to retry with `episode`.
+    """Begins the next episode, for the host, at any time. With fair deals, the present episode must be over. With `host_begins` the call waits until
+    every agent has called Reset, so all have seen the end of the present episode. Safe to retry with `episode`.
     """
 
     Resign: grpc.aio.UnaryUnaryMultiCallable[
         boardwire_v1.match_service_pb2.ResignRequest,
         boardwire_v1.match_service_pb2.ResignResponse,
     ]
-    """Gives up the present episode for a seat: the seat is last, the others share the first place. The host names the seat. Safe to retry with
+    """Gives up the present episode for a seat: the seat is last, the other seats share the first place. The host names the seat. Safe to retry with
     `episode`.
     """
 
@@ -271,27 +271,27 @@ class MatchServiceAsyncStub:
         boardwire_v1.match_service_pb2.PlayRequest,
         boardwire_v1.match_service_pb2.PlayResponse,
     ]
-    """Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is sent when the stream opens, and
-    checked for each request. A request that fails gets an error, and the stream continues. A request that waits delays those after it: to
-    resign meanwhile, call Resign separately.
+    """Runs Observe, Act, Reset and Resign on one stream, in order. It is faster than single calls. The client sends the token when it opens the stream,
+    and the server checks it for each request. A request that fails gets an error, and the stream continues. A request that waits delays the requests
+    after it. To resign while one waits, call Resign separately.
     """
 
     GetReplay: grpc.aio.UnaryUnaryMultiCallable[
         boardwire_v1.match_service_pb2.GetReplayRequest,
         boardwire_v1.match_service_pb2.GetReplayResponse,
     ]
-    """Gets an episode position by position: to a seat as it saw it; to the host, to holders of the spectators' token and, unless the match is
-    private, to callers without a token, as the public may see it. While the episode is played it shows the viewer's own decisions, afterwards all
-    of them and the key, so that everything can be verified. Safe to retry.
+    """Gets an episode position by position. A seat gets what it saw. The host and spectators get the public view; so do callers without a token, unless
+    the match is private. During the episode, it shows the viewer's own decisions. Afterwards, it shows all decisions and the key, so that you can
+    verify everything. Safe to retry.
     """
 
     Watch: grpc.aio.UnaryStreamMultiCallable[
         boardwire_v1.match_service_pb2.WatchRequest,
         boardwire_v1.match_service_pb2.WatchResponse,
     ]
-    """Streams every position as the public may see it, as the match is played. A private match needs one of its tokens. Ends when the host closes the
-    match, or all `episodes` have been played. A client that loses the stream resumes after the last frame that it has. A slow client falls behind
-    and delays no one.
+    """Streams the public view of every position while the match is played. A private match needs one of its tokens. Ends when the host closes the
+    match, or after the last of `episodes`. After a lost stream, resume with the last frame that you have. A slow client falls behind and delays no
+    other caller.
     """
 
     CloseMatch: grpc.aio.UnaryUnaryMultiCallable[
@@ -301,11 +301,11 @@ class MatchServiceAsyncStub:
     """Closes the match; host only. Waiting calls fail with MATCH_CLOSED. Safe to retry."""
 
 class MatchServiceServicer(metaclass=abc.ABCMeta):
-    """Plays matches. Every error status carries google.rpc.ErrorInfo with a reason and, as metadata, each value of its message.
+    """Plays matches. Every error status has google.rpc.ErrorInfo: a reason, and each value of the message as metadata.
 
-    A call that fails changes nothing, with two exceptions that the caller cannot tell apart from success: a lost response, and JOURNAL_FAILED, where
-    the change may be unwritten. Repeat the call then: where it is safe to retry, the server answers it again and does it once. A call that waits
-    after its change, such as Act with `wait`, also fails when the match closes meanwhile: its change stands.
+    A call that fails changes nothing, with two exceptions. After a lost response, the call may have succeeded. After JOURNAL_FAILED, the change may be
+    unwritten. Repeat the call then: if it is safe to retry, the server makes the change once. A call that waits after its change, such as Act with
+    `wait`, also fails when the match closes. Its change remains.
 
     What a method does depends on the state of the match:
 
@@ -321,11 +321,11 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
       GetReplay   NOT_DEALT                 own decisions                all decisions, the key  all decisions, the key
       Watch       waits for the deal        shows each position          waits                   shows the rest, ends
 
-    (1) NOT_DEALT once all have joined: agents are opening their parts of the deal. (2) Unless all `episodes` have been played: then Observe shows
-    how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) If the call that ended the episode is repeated,
-    it succeeds. (4) An agent that plays against bots alone leaves the episode and begins the next, unless Reset says otherwise. (5) EPISODE_NOT_OVER
-    where deals are fair. (6) With `host_begins` it waits until every agent has called Reset. A match that closed without its host fails with
-    MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD or SHUTTING_DOWN.
+    (1) NOT_DEALT once all have joined, because agents are then sending their secrets. (2) After all `episodes`, Observe shows the end of the last one,
+    Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) A repeated call that ended the episode succeeds. (4) An agent that plays
+    only against bots leaves the episode and begins the next, with the exceptions of Reset. (5) EPISODE_NOT_OVER with fair deals. (6) With
+    `host_begins` it waits until every agent has called Reset. If the server closed the match before its end, calls fail with MATCH_EXPIRED,
+    BOT_FAILED, DEAL_WITHHELD or SHUTTING_DOWN instead of MATCH_CLOSED.
     """
 
     @abc.abstractmethod
@@ -352,7 +352,7 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire_v1.match_service_pb2.ListMatchesRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire_v1.match_service_pb2.ListMatchesResponse, collections.abc.Awaitable[boardwire_v1.match_service_pb2.ListMatchesResponse]]:
-        """Lists the matches that are not private, and closed ones for a while. Shows no seed of an open match. Safe to retry."""
+        """Lists the matches that are not private. Closed matches stay in the list for a while. Shows no seed of an open match. Safe to retry."""
 
     @abc.abstractmethod
     def JoinMatch(
@@ -368,7 +368,7 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire_v1.match_service_pb2.InviteRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire_v1.match_service_pb2.InviteResponse, collections.abc.Awaitable[boardwire_v1.match_service_pb2.InviteResponse]]:
-        """Gives an agent's seat to another agent, or to one that has lost its token; host only. The former invitation and token become invalid."""
+        """Gives an agent's seat to another agent, or again to an agent that has lost its token; host only. The former invitation and token become invalid."""
 
     @abc.abstractmethod
     def OpenDeal(
@@ -376,9 +376,9 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire_v1.match_service_pb2.OpenDealRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire_v1.match_service_pb2.OpenDealResponse, collections.abc.Awaitable[boardwire_v1.match_service_pb2.OpenDealResponse]]:
-        """Opens the seat's part of the deals, where deals are fair; answers when all agents have joined. Call it only when `Match.fair.seat_commitments`
-        has one for every agent: the call tells the server the secret. When all have opened, the first episode is dealt. A seat that has not after 30
-        seconds forfeits the match. Safe to retry.
+        """Sends the seat's secret for fair deals, and responds when all agents have joined. Call it only when `Match.fair.seat_commitments` has a
+        commitment of every agent, because the call tells the server the secret. The server deals the first episode when it has all secrets. A seat that
+        does not call within the server's opening timeout (by default 30 seconds) forfeits the match. Safe to retry.
         """
 
     @abc.abstractmethod
@@ -387,7 +387,7 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire_v1.match_service_pb2.ObserveRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire_v1.match_service_pb2.ObserveResponse, collections.abc.Awaitable[boardwire_v1.match_service_pb2.ObserveResponse]]:
-        """Gets the seat's observation, at once or when the seat owes a decision. Safe to retry."""
+        """Gets the seat's observation, immediately or when the seat owes a decision. Safe to retry."""
 
     @abc.abstractmethod
     def Act(
@@ -395,7 +395,7 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire_v1.match_service_pb2.ActRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire_v1.match_service_pb2.ActResponse, collections.abc.Awaitable[boardwire_v1.match_service_pb2.ActResponse]]:
-        """Makes the seat's decision. Safe to retry: the same decision with the same action changes nothing."""
+        """Makes the seat's decision. Safe to retry: a repeated decision with the same action changes nothing."""
 
     @abc.abstractmethod
     def Reset(
@@ -403,8 +403,8 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire_v1.match_service_pb2.ResetRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire_v1.match_service_pb2.ResetResponse, collections.abc.Awaitable[boardwire_v1.match_service_pb2.ResetResponse]]:
-        """Asks for the next episode, for a seat, when the present one is over; answers when it begins: when every agent has asked and, with
-        `host_begins`, the host has called ResetMatch. An agent that plays against bots alone may leave an episode before its end, unless the match has
+        """Asks for the next episode, for a seat, when the present one is over. Responds when the next episode begins: when every agent has asked and, with
+        `host_begins`, the host has called ResetMatch. An agent that plays only against bots may leave an episode before its end, unless the match has
         `episodes`, `host_begins` or fair deals. Safe to retry with `episode`.
         """
 
@@ -414,8 +414,8 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire_v1.match_service_pb2.ResetMatchRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire_v1.match_service_pb2.ResetMatchResponse, collections.abc.Awaitable[boardwire_v1.match_service_pb2.ResetMatchResponse]]:
-        """Begins the next episode, for the host: at any time, or where deals are fair when the present one is over. With `host_begins` it waits until
-        every agent has called Reset, and so has seen the end of the present one. Safe to retry with `episode`.
+        """Begins the next episode, for the host, at any time. With fair deals, the present episode must be over. With `host_begins` the call waits until
+        every agent has called Reset, so all have seen the end of the present episode. Safe to retry with `episode`.
         """
 
     @abc.abstractmethod
@@ -424,7 +424,7 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire_v1.match_service_pb2.ResignRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire_v1.match_service_pb2.ResignResponse, collections.abc.Awaitable[boardwire_v1.match_service_pb2.ResignResponse]]:
-        """Gives up the present episode for a seat: the seat is last, the others share the first place. The host names the seat. Safe to retry with
+        """Gives up the present episode for a seat: the seat is last, the other seats share the first place. The host names the seat. Safe to retry with
         `episode`.
         """
 
@@ -434,9 +434,9 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         request_iterator: _MaybeAsyncIterator[boardwire_v1.match_service_pb2.PlayRequest],
         context: _ServicerContext,
     ) -> typing.Union[collections.abc.Iterator[boardwire_v1.match_service_pb2.PlayResponse], collections.abc.AsyncIterator[boardwire_v1.match_service_pb2.PlayResponse]]:
-        """Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is sent when the stream opens, and
-        checked for each request. A request that fails gets an error, and the stream continues. A request that waits delays those after it: to
-        resign meanwhile, call Resign separately.
+        """Runs Observe, Act, Reset and Resign on one stream, in order. It is faster than single calls. The client sends the token when it opens the stream,
+        and the server checks it for each request. A request that fails gets an error, and the stream continues. A request that waits delays the requests
+        after it. To resign while one waits, call Resign separately.
         """
 
     @abc.abstractmethod
@@ -445,9 +445,9 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire_v1.match_service_pb2.GetReplayRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire_v1.match_service_pb2.GetReplayResponse, collections.abc.Awaitable[boardwire_v1.match_service_pb2.GetReplayResponse]]:
-        """Gets an episode position by position: to a seat as it saw it; to the host, to holders of the spectators' token and, unless the match is
-        private, to callers without a token, as the public may see it. While the episode is played it shows the viewer's own decisions, afterwards all
-        of them and the key, so that everything can be verified. Safe to retry.
+        """Gets an episode position by position. A seat gets what it saw. The host and spectators get the public view; so do callers without a token, unless
+        the match is private. During the episode, it shows the viewer's own decisions. Afterwards, it shows all decisions and the key, so that you can
+        verify everything. Safe to retry.
         """
 
     @abc.abstractmethod
@@ -456,9 +456,9 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire_v1.match_service_pb2.WatchRequest,
         context: _ServicerContext,
     ) -> typing.Union[collections.abc.Iterator[boardwire_v1.match_service_pb2.WatchResponse], collections.abc.AsyncIterator[boardwire_v1.match_service_pb2.WatchResponse]]:
-        """Streams every position as the public may see it, as the match is played. A private match needs one of its tokens. Ends when the host closes the
-        match, or all `episodes` have been played. A client that loses the stream resumes after the last frame that it has. A slow client falls behind
-        and delays no one.
+        """Streams the public view of every position while the match is played. A private match needs one of its tokens. Ends when the host closes the
+        match, or after the last of `episodes`. After a lost stream, resume with the last frame that you have. A slow client falls behind and delays no
+        other caller.
         """
 
     @abc.abstractmethod

@@ -73,8 +73,8 @@ class SearchServiceServicer(object):
 
     def CreateSearch(self, request, context):
         """Samples worlds for the seat of a match, which must owe a decision, or for the deciding seats of a batch. The lease of a search ends with
-        CloseSearch, with its connection, and when it is idle for too long; places count as environments. Safe to retry with the same `request_id`.
-        Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL, ENVIRONMENTS_FULL or CALLER_FULL.
+        CloseSearch, with its connection, or after the idle timeout. Places count as environments. Safe to retry with the same `request_id`. Fails with
+        NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL, ENVIRONMENTS_FULL or CALLER_FULL.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -89,7 +89,7 @@ class SearchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Rollout(self, request, context):
-        """Plays copies of worlds to their end, each several times, and gives the mean rewards. Safe to retry with `seed`.
+        """Plays copies of worlds to their end, each several times, and returns the mean rewards. Safe to retry with `seed`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

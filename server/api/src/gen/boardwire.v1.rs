@@ -6,7 +6,7 @@ pub struct MatchConfig {
     /// The player at each seat, in seat order.
     #[prost(message, repeated, tag = "2")]
     pub players: ::prost::alloc::vec::Vec<Player>,
-    /// Options by name; missing ones have their defaults. A match that exists has every option with its value.
+    /// Options by name. Missing options have their defaults. `Match.config` has the value of every option.
     #[prost(btree_map = "string, string", tag = "3")]
     pub options: ::prost::alloc::collections::BTreeMap<
         ::prost::alloc::string::String,
@@ -14,38 +14,38 @@ pub struct MatchConfig {
     >,
     #[prost(enumeration = "RewardKind", tag = "4")]
     pub reward: i32,
-    /// Whether the engine plays the agent's decisions with a single legal action. Only with one agent: others would see that a hidden hand left one
-    /// choice.
+    /// Whether the engine plays the agent's decisions with a single legal action. Only with one agent, because other agents would see that a hidden hand
+    /// left only one choice.
     #[prost(bool, tag = "5")]
     pub skip_forced: bool,
     #[prost(enumeration = "IllegalActionPolicy", tag = "6")]
     pub illegal_actions: i32,
-    /// Whether the only agent may give the seed of the next episode. For training, never for evaluation: a seed gives away every hidden card.
+    /// Whether the only agent may give the seed of the next episode. For training, never for evaluation: a seed reveals every hidden card.
     #[prost(bool, tag = "7")]
     pub seat_may_seed: bool,
-    /// Whether the match is unlisted, and shown only to holders of one of its tokens: host, seats, spectators.
+    /// Whether the match is unlisted, and needs one of its tokens to be shown: of the host, a seat or the spectators.
     #[prost(bool, tag = "8")]
     pub private: bool,
-    /// Labels for everyone to see and for ListMatches to filter by. At most 16; names of 1 to 63 bytes of `a-z`, `0-9`, `_`, `-` and `.`, values of at
-    /// most 128 bytes.
+    /// Public labels, by which ListMatches can filter. At most 16. A name has 1 to 63 bytes of `a-z`, `0-9`, `_`, `-` and `.`, a value at most 128
+    /// bytes.
     #[prost(btree_map = "string, string", tag = "9")]
     pub labels: ::prost::alloc::collections::BTreeMap<
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
-    /// The delay before positions are shown, at most a day: by Watch to every caller; by GetReplay, GetMatch and ListMatches to callers that are
-    /// neither the host nor a seat.
+    /// The delay before the server shows a position, at most a day. Watch delays it for every caller. GetReplay, GetMatch and ListMatches delay it for
+    /// callers that are neither the host nor a seat.
     #[prost(message, optional, tag = "10")]
     pub watch_delay: ::core::option::Option<::prost_types::Duration>,
-    /// Time limits of agents: empty for none; one for all agents; or one for each seat in seat order, where an empty clock is no limit and those of
-    /// bots are ignored. A match that exists has one for each seat.
+    /// Time limits of agents: empty for none, one for all agents, or one for each seat in seat order. An empty clock is no limit, and clocks of bots are
+    /// ignored. `Match.config` has one for each seat.
     #[prost(message, repeated, tag = "11")]
     pub clocks: ::prost::alloc::vec::Vec<Clock>,
     /// Whether every agent contributes to the deals, so that no party can choose them. Excludes seeds.
     #[prost(bool, tag = "12")]
     pub fair_deals: bool,
-    /// The match closes itself after so many episodes; 0 for no limit. The server keeps replays of the present episode and the four before it: a host
-    /// that wants more fetches each when it is over.
+    /// The number of episodes after which the match closes; 0 for no limit. The server keeps replays of the present episode and the four before it. To
+    /// keep more, the host fetches each replay when its episode is over.
     #[prost(uint32, tag = "13")]
     pub episodes: u32,
     /// Whether only the host begins episodes, so that it can choose each deal and record each result. Excludes `seat_may_seed`.
@@ -59,7 +59,7 @@ pub struct Player {
 }
 /// Nested message and enum types in `Player`.
 pub mod player {
-    /// A client: in a match the agent that joins with the invitation, in a batch its owner.
+    /// A client. In a match, the agent that joins with the invitation; in a batch, its owner.
     #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
     pub struct Agent {}
     /// A bot of the server.
@@ -68,8 +68,8 @@ pub mod player {
         /// `random`, `greedy` or `mc`.
         #[prost(string, tag = "1")]
         pub name: ::prost::alloc::string::String,
-        /// Parameters by name; missing ones have their defaults. `greedy` has `worlds`, the number of sampled states that it averages over: 1 to 1024.
-        /// `mc` has `playouts`: 1 to 10000.
+        /// Parameters by name. Missing parameters have their defaults. `greedy` has `worlds`: it averages over this many sampled states, 1 to 1024. `mc`
+        /// has `playouts`: 1 to 10000.
         #[prost(btree_map = "string, uint32", tag = "2")]
         pub parameters: ::prost::alloc::collections::BTreeMap<
             ::prost::alloc::string::String,
@@ -109,16 +109,16 @@ pub struct Match {
     /// Unspecified while the match is open.
     #[prost(enumeration = "CloseReason", tag = "5")]
     pub close_reason: i32,
-    /// The seats of bots and those that agents have joined, ascending.
+    /// The seats of bots and the seats that agents have joined, ascending.
     #[prost(uint32, repeated, tag = "6")]
     pub joined: ::prost::alloc::vec::Vec<u32>,
-    /// The seats that the match waits for, ascending. While it gathers: to join, or to open their part of the deal. While it is played: to decide.
-    /// When an episode is over: agents that have not asked for the next one.
+    /// The seats that the match waits for, ascending. Before the deal: to join, or to send their secret with OpenDeal. During an episode: to decide.
+    /// After an episode: to ask for the next one.
     #[prost(uint32, repeated, tag = "7")]
     pub waiting_for: ::prost::alloc::vec::Vec<u32>,
     #[prost(uint32, tag = "8")]
     pub episode: u32,
-    /// How many actions have been applied in it.
+    /// The number of actions applied in the episode.
     #[prost(uint32, tag = "9")]
     pub ply: u32,
     /// Truncated to the second, like the time below.
@@ -133,15 +133,15 @@ pub struct Match {
     pub seed_commitment: ::prost::bytes::Bytes,
     #[prost(enumeration = "SeedSource", tag = "13")]
     pub seed_source: i32,
-    /// What opens the commitment. When the episode is over: a drawn seed to the host and the seats; a given one to the host alone, since later seeds
-    /// follow from it. When the match is closed: to everyone.
+    /// What opens the commitment. After the episode, the host and the seats see it for a drawn seed. Only the host sees it for a given seed, because
+    /// later seeds follow from it. After the match is closed, every caller sees it.
     #[prost(message, optional, tag = "14")]
     pub seed_opening: ::core::option::Option<SeedOpening>,
-    /// Present where deals are fair.
+    /// Present with fair deals.
     #[prost(message, optional, tag = "15")]
     pub fair: ::core::option::Option<FairDeal>,
 }
-/// How deals are made to which all parties contribute. All hashes are SHA-256.
+/// A deal to which all parties contribute. All hashes are SHA-256.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct FairDeal {
     /// The server's commitment, 32 bytes: its secret for episode `e`, hashed `e + 1` times.
@@ -150,28 +150,28 @@ pub struct FairDeal {
     /// The commitment of each seat, in seat order, 32 bytes: the hash of its secret. Empty for bots, and for agents that have not joined.
     #[prost(bytes = "bytes", repeated, tag = "2")]
     pub seat_commitments: ::prost::alloc::vec::Vec<::prost::bytes::Bytes>,
-    /// The secret of each seat, in seat order, 32 bytes. Empty for bots, and until all agents have opened theirs.
+    /// The secret of each seat, in seat order, 32 bytes. Empty for bots, and until all agents have sent theirs with OpenDeal.
     #[prost(bytes = "bytes", repeated, tag = "3")]
     pub seat_secrets: ::prost::alloc::vec::Vec<::prost::bytes::Bytes>,
 }
-/// A seat's time limits. The clock of a seat runs from when the seat could be shown that it owes a decision, and no bot is thinking, until its Act
-/// arrives. Clocks start when all agents have joined, at the latest a minute after the match was created. Connections neither start nor stop them.
-/// Time in which the server is down or stalled is not counted.
+/// A seat's time limits. The clock of a seat starts when the server can show the seat that it owes a decision, and no bot is thinking. It stops when
+/// the seat's Act arrives. Clocks wait until all agents have joined, but at most a minute after the match was created. Connections neither start nor
+/// stop them. Time in which the server is down or stalled does not count.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Clock {
-    /// For each decision, before the bank is used. This and the two below are at most a day.
+    /// The time for each decision before the bank is used. This and the two times below are at most a day.
     #[prost(message, optional, tag = "1")]
     pub limit: ::core::option::Option<::prost_types::Duration>,
-    /// For the whole episode: what decisions take beyond the limit.
+    /// The time for the whole episode, for decisions that take longer than the limit.
     #[prost(message, optional, tag = "2")]
     pub bank: ::core::option::Option<::prost_types::Duration>,
     /// Added to the bank after each decision made in time.
     #[prost(message, optional, tag = "3")]
     pub increment: ::core::option::Option<::prost_types::Duration>,
-    /// How many times an episode a decision whose time has run out starts again, at most 100.
+    /// How many timeouts of an episode the server forgives, at most 100. After each, the time of the decision starts again.
     #[prost(uint32, tag = "4")]
     pub strikes: u32,
-    /// What happens without a strike left.
+    /// What happens at a timeout without a strike left.
     #[prost(enumeration = "TimeoutPolicy", tag = "5")]
     pub on_timeout: i32,
     /// The bot or policy of TIMEOUT_POLICY_BOT.
@@ -190,13 +190,13 @@ pub struct SeedOpening {
     /// The episode's key, 32 bytes. For a given seed: its 8 bytes, low first, then 24 zero bytes.
     #[prost(bytes = "bytes", tag = "3")]
     pub key: ::prost::bytes::Bytes,
-    /// Where deals are fair, the server's secret for this episode, 32 bytes. The key is then the hash of `boardwire fair deal` (19 ASCII characters),
-    /// the match's id (32), the episode (4 bytes, low first), this secret, and for each agent's seat, ascending, its number (1 byte) and its secret
-    /// (32 bytes).
+    /// With fair deals, the server's secret for this episode, 32 bytes. The key is then the hash of `boardwire fair deal` (19 ASCII characters), the
+    /// match's id (32), the episode (4 bytes, low first), this secret, and for each agent's seat, ascending, its number (1 byte) and its secret (32
+    /// bytes).
     #[prost(bytes = "bytes", tag = "4")]
     pub server_secret: ::prost::bytes::Bytes,
 }
-/// Lets one agent join, once.
+/// Lets one agent join once.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Invitation {
     #[prost(uint32, tag = "1")]
@@ -210,7 +210,7 @@ pub struct Invitation {
 #[repr(i32)]
 pub enum TimeoutPolicy {
     Unspecified = 0,
-    /// The episode ends: the seat is last, the others share the first place.
+    /// The episode ends: the seat is last, the other seats share the first place.
     Forfeit = 1,
     /// The server plays the legal action with the lowest index.
     FirstLegal = 2,
@@ -250,9 +250,9 @@ impl TimeoutPolicy {
 #[repr(i32)]
 pub enum SeedSource {
     Unspecified = 0,
-    /// The server drew it: no party knows it before it is shown.
+    /// The server drew it. No party knows it before the server shows it.
     Drawn = 1,
-    /// The host or the agent gave this seed or one that it follows from: that party can compute every hidden card.
+    /// The host or the agent gave this seed, or an earlier one that it follows from. That party can compute every hidden card.
     Given = 2,
 }
 impl SeedSource {
@@ -277,14 +277,14 @@ impl SeedSource {
         }
     }
 }
-/// What a seat is rewarded for at the end of an episode. Rewards are not rules.
+/// The reward of a seat at the end of an episode. Rewards are not part of the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum RewardKind {
     Unspecified = 0,
-    /// From +1 for the first place to -1 for the last, in equal steps; ties share the mean. Sums to zero.
+    /// From +1 for the first place to -1 for the last, in equal steps. Ties share the mean. The sum is zero.
     Rank = 1,
-    /// 1 divided between the winners, 0 for the others.
+    /// 1 divided between the winners, 0 for the other seats.
     Win = 2,
     /// The seat's score minus the best score of another seat.
     Margin = 3,
@@ -327,7 +327,7 @@ pub enum IllegalActionPolicy {
     FirstLegal = 2,
     /// The server plays a legal action drawn from the episode's seed.
     SeededLegal = 3,
-    /// The episode ends: the seat is last, the others share the first place.
+    /// The episode ends: the seat is last, the other seats share the first place.
     Forfeit = 4,
 }
 impl IllegalActionPolicy {
@@ -365,9 +365,9 @@ pub enum CloseReason {
     Idle = 2,
     BotFailed = 3,
     ShuttingDown = 4,
-    /// Agents did not open their parts of the deal: they have forfeited the match.
+    /// Agents did not send their secrets with OpenDeal in time, so they forfeited the match.
     Withheld = 5,
-    /// All its episodes have been played. Observe still shows how the last one ended.
+    /// The match has played all its `episodes`. Observe still shows the end of the last one.
     Finished = 6,
 }
 impl CloseReason {
@@ -410,7 +410,7 @@ pub enum MatchState {
     /// The present episode has ended; a reset begins the next.
     Over = 2,
     Closed = 3,
-    /// Nothing is dealt yet: in a match with fair deals, all agents join and call OpenDeal first.
+    /// The first episode is not dealt yet: in a match with fair deals, all agents must join and call OpenDeal first.
     Gathering = 4,
 }
 impl MatchState {
@@ -443,14 +443,14 @@ impl MatchState {
 pub struct OpenBatchRequest {
     #[prost(message, optional, tag = "1")]
     pub config: ::core::option::Option<BatchConfig>,
-    /// The largest message that the client takes, in bytes; 0 for 4 MiB, gRPC's default. A batch whose rows do not fit is refused.
+    /// The maximum message size that the client accepts, in bytes; 0 for 4 MiB, gRPC's default. The server refuses a batch whose rows do not fit.
     #[prost(uint32, tag = "2")]
     pub max_message_bytes: u32,
     /// Whether the batch outlives its connection.
     #[prost(bool, tag = "3")]
     pub keep: bool,
-    /// A new random UUID, or empty. A repeated request with the same one, from the same account where that is known, gets the first response, and the
-    /// lease moves to its connection; with other contents it fails with REQUEST_ID_REUSED.
+    /// A new random UUID, or empty. A repeated request with the same id gets the first response, and the lease moves to its connection. With other
+    /// contents or from another account, it fails with REQUEST_ID_REUSED.
     #[prost(string, tag = "4")]
     pub request_id: ::prost::alloc::string::String,
 }
@@ -463,18 +463,18 @@ pub struct OpenBatchResponse {
     #[prost(string, tag = "2")]
     pub token: ::prost::alloc::string::String,
 }
-/// Without seeds each environment begins its next episode, or its episode 0 if it was neither reset nor stepped.
+/// Without seeds, each environment begins its next episode. An environment that was neither reset nor stepped begins its episode 0.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ResetBatchRequest {
     #[prost(string, tag = "1")]
     pub batch_id: ::prost::alloc::string::String,
-    /// Which environments: environment `i` is bit `i % 8` of byte `i / 8`. Empty for all.
+    /// Selects environments: environment `i` is bit `i % 8` of byte `i / 8`. Empty for all.
     #[prost(bytes = "bytes", tag = "2")]
     pub mask: ::prost::bytes::Bytes,
     /// A new batch seed for these environments, which begin episode 0 as if opened with it.
     #[prost(fixed64, optional, tag = "3")]
     pub seed: ::core::option::Option<u64>,
-    /// The seed of this episode for each of these environments, ascending; or empty. Later ones follow from the batch seed.
+    /// The seed of this episode for each of these environments, in ascending order; or empty. Later seeds follow from the batch seed.
     #[prost(fixed64, repeated, tag = "4")]
     pub seeds: ::prost::alloc::vec::Vec<u64>,
     /// As in StepBatchRequest, for all environments.
@@ -483,7 +483,7 @@ pub struct ResetBatchRequest {
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ResetBatchResponse {
-    /// The rows of all environments; those that were not reset have no rewards.
+    /// The rows of all environments. Rows of environments that were not reset have no rewards.
     #[prost(message, optional, tag = "1")]
     pub step: ::core::option::Option<Step>,
 }
@@ -497,15 +497,15 @@ pub struct StepBatchRequest {
     /// The first environment.
     #[prost(uint32, tag = "3")]
     pub first: u32,
-    /// How many; 0 for all from `first`.
+    /// The number of environments; 0 for all from `first`.
     #[prost(uint32, tag = "4")]
     pub count: u32,
-    /// The sequence number of the response: one more than that of the last response for these environments. A repeated request gets the first
-    /// response, and steps nothing twice. Any other number, or other contents, fails with SEQUENCE_STALE. Absent: the next.
+    /// The sequence number of the response: one more than that of the last response for these environments. If absent, the next number. A repeated
+    /// request gets the first response and steps nothing again. Another number or other contents fail with SEQUENCE_STALE.
     #[prost(uint64, optional, tag = "5")]
     pub sequence: ::core::option::Option<u64>,
-    /// Which of them decide: environment `first + i` is bit i % 8 of byte i / 8. The others ignore their actions, stay as they are, and show no
-    /// reward. Empty for all.
+    /// Selects the environments that decide: environment `first + i` is bit `i % 8` of byte `i / 8`. Empty for all. The other environments ignore their
+    /// actions, do not change, and show no reward.
     #[prost(bytes = "bytes", tag = "6")]
     pub mask: ::prost::bytes::Bytes,
 }
@@ -515,10 +515,10 @@ pub struct StepBatchResponse {
     #[prost(message, optional, tag = "1")]
     pub step: ::core::option::Option<Step>,
 }
-/// One request of a RunBatch stream, for a batch of the token that opened the stream.
+/// A request on a RunBatch stream. The token that opened the stream must be the batch's token.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RunBatchRequest {
-    /// A number of the client's choice, repeated in the response.
+    /// A number that the client chooses. The response repeats it.
     #[prost(uint32, tag = "1")]
     pub tag: u32,
     #[prost(oneof = "run_batch_request::Request", tags = "2, 3")]
@@ -547,7 +547,7 @@ pub mod run_batch_response {
     pub enum Answer {
         #[prost(message, tag = "2")]
         Step(super::Step),
-        /// Why the request failed, with google.rpc.ErrorInfo among the details.
+        /// The error of a failed request, with google.rpc.ErrorInfo in the details.
         #[prost(message, tag = "15")]
         Error(crate::rpc::Status),
     }
@@ -562,7 +562,7 @@ pub struct SaveBatchRequest {
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SaveBatchResponse {
-    /// For LoadBatch of a server with the same snapshot key.
+    /// LoadBatch accepts it on a server with the same snapshot key.
     #[prost(bytes = "bytes", tag = "1")]
     pub snapshot: ::prost::bytes::Bytes,
 }
@@ -588,7 +588,7 @@ pub struct LoadBatchRequest {
     pub batch_id: ::prost::alloc::string::String,
     #[prost(bytes = "bytes", tag = "2")]
     pub snapshot: ::prost::bytes::Bytes,
-    /// The environments to replace, as in ResetBatchRequest: as many as were saved, each of the same line-up as the saved one.
+    /// The environments to replace, as in ResetBatchRequest: as many as were saved, each with the line-up of its saved environment.
     #[prost(bytes = "bytes", tag = "3")]
     pub mask: ::prost::bytes::Bytes,
 }
@@ -612,7 +612,7 @@ pub struct BatchConfig {
     /// Environment number i has line-up `i % line_ups`. At most 1,024, all with the same number of seats.
     #[prost(message, repeated, tag = "2")]
     pub line_ups: ::prost::alloc::vec::Vec<LineUp>,
-    /// Options by name; missing ones have their defaults. A batch that exists has every option with its value.
+    /// Options by name. Missing options have their defaults. `Batch.config` has the value of every option.
     #[prost(btree_map = "string, string", tag = "3")]
     pub options: ::prost::alloc::collections::BTreeMap<
         ::prost::alloc::string::String,
@@ -620,14 +620,14 @@ pub struct BatchConfig {
     >,
     #[prost(uint32, tag = "4")]
     pub environments: u32,
-    /// The number of the first environment. What environment number i plays depends on i and `seed` alone: parts of a large batch can be opened
+    /// The number of the first environment. The episodes of environment number i depend only on i and `seed`. So you can open parts of a large batch
     /// separately.
     #[prost(uint64, tag = "5")]
     pub first_environment: u64,
-    /// The seed that the seeds of all episodes follow from; absent, the server draws one.
+    /// The seed that determines the seeds of all episodes. If absent, the server draws one.
     #[prost(fixed64, optional, tag = "6")]
     pub seed: ::core::option::Option<u64>,
-    /// Whether the line-ups play the same deals in turn: environment i gets the seeds that environment `i / line_ups` would get without this option.
+    /// Whether all line-ups play the same deals. Environment i then gets the seeds that environment `i / line_ups` would get without this option.
     #[prost(bool, tag = "7")]
     pub duplicate_deals: bool,
     #[prost(enumeration = "RewardKind", tag = "8")]
@@ -636,14 +636,14 @@ pub struct BatchConfig {
     pub autoreset: i32,
     #[prost(enumeration = "IllegalActionPolicy", tag = "10")]
     pub illegal_actions: i32,
-    /// Whether the engine plays agents' decisions with a single legal action. `ply` then reveals forced decisions: harmless, since one owner plays all
-    /// agents.
+    /// Whether the engine plays agents' decisions with a single legal action. `ply` then reveals forced decisions. That is harmless, because one owner
+    /// plays all agents.
     #[prost(bool, tag = "11")]
     pub skip_forced: bool,
     #[prost(message, optional, tag = "12")]
     pub columns: ::core::option::Option<BatchColumns>,
 }
-/// Many environments of one table, stepped together by one trusted owner.
+/// Many environments of one table, which one trusted owner steps together.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Batch {
     #[prost(string, tag = "1")]
@@ -654,7 +654,7 @@ pub struct Batch {
     pub view_bytes: u32,
     #[prost(uint32, tag = "4")]
     pub mask_bytes: u32,
-    /// The most agents that a line-up has: the rows of an episode in `Step.final_view`.
+    /// The maximum number of agents in a line-up. `Step.final_view` has this many rows for each episode.
     #[prost(uint32, tag = "5")]
     pub agents: u32,
     #[prost(string, tag = "6")]
@@ -662,11 +662,11 @@ pub struct Batch {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct LineUp {
-    /// By seat; at least one is an agent, which the owner of the batch plays.
+    /// The player at each seat. At least one is an agent, which the owner of the batch plays.
     #[prost(message, repeated, tag = "1")]
     pub players: ::prost::alloc::vec::Vec<Player>,
 }
-/// Columns of Step that are sent on request.
+/// Columns of Step that the server sends on request.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct BatchColumns {
     #[prost(bool, tag = "1")]
@@ -675,35 +675,35 @@ pub struct BatchColumns {
     pub final_views: bool,
     #[prost(bool, tag = "3")]
     pub episodes: bool,
-    /// `oracle` and `oracle_mask`: for critics in training, which may see more than the seats that act.
+    /// `oracle` and `oracle_mask`: for critics in training, which may see more than the deciding seat.
     #[prost(bool, tag = "4")]
     pub oracle: bool,
     /// `advice` of this bot or policy.
     #[prost(message, optional, tag = "5")]
     pub advice: ::core::option::Option<Player>,
-    /// `advice_shares` of the same.
+    /// `advice_shares` of this bot or policy.
     #[prost(bool, tag = "6")]
     pub advice_shares: bool,
 }
-/// The decisions of environments of a batch, or of worlds of a search: n rows in columns, numbers low byte first. k is the number of episodes that
-/// ended in this step. A search sends `seat`, `flags`, `ply`, `reward`, `mask` and `view` alone.
+/// The decisions of a batch's environments, or of a search's worlds, as columns with n rows. Numbers have their low byte first. k is the number of
+/// episodes that ended in this step. A search sends only `seat`, `flags`, `ply`, `reward`, `mask` and `view`.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Step {
     /// The environment of the first row.
     #[prost(uint32, tag = "1")]
     pub first: u32,
-    /// The number of this response: one more than the highest that covered any of its environments, from 1.
+    /// The number of this response, from 1: one more than the highest number of an earlier response with any of its environments.
     #[prost(uint64, tag = "2")]
     pub sequence: u64,
     /// uint8\[n\]: the seat that decides; 255 when the episode is over. In a batch: the lowest pending agent. In a search: the seat that the world was
-    /// sampled for if it is pending, else the lowest that is.
+    /// sampled for if it is pending, else the lowest pending seat.
     #[prost(bytes = "bytes", tag = "3")]
     pub seat: ::prost::bytes::Bytes,
-    /// uint8\[n\], a sum of: 1 terminated, 2 truncated, 4 another action was played for an illegal one, 8 forfeited (with 1). With
-    /// AUTORESET_MODE_SAME_STEP they describe the episode that ended.
+    /// uint8\[n\], a sum of: 1 terminated, 2 truncated, 4 the server replaced an illegal action, 8 forfeited (with 1). With AUTORESET_MODE_SAME_STEP they
+    /// describe the episode that ended.
     #[prost(bytes = "bytes", tag = "4")]
     pub flags: ::prost::bytes::Bytes,
-    /// uint32\[n\]: how many actions have been applied in the episode; in a search, since the world was sampled.
+    /// uint32\[n\]: the number of actions applied in the episode; in a search, since the world was sampled.
     #[prost(bytes = "bytes", tag = "5")]
     pub ply: ::prost::bytes::Bytes,
     /// float32\[n, seats\]: the reward of each seat in seat order; zero unless an episode ended in this step.
@@ -724,39 +724,39 @@ pub struct Step {
     /// uint8\[k, seats\]: their places, 1 is first; zero when truncated; on request.
     #[prost(bytes = "bytes", tag = "11")]
     pub ranks: ::prost::bytes::Bytes,
-    /// uint8\[k, agents, view_bytes\]: what their agents, ascending, saw at the end; zero where a line-up has fewer; on request.
+    /// uint8\[k, agents, view_bytes\]: the final view of each agent, in seat order; zero where a line-up has fewer agents; on request.
     #[prost(bytes = "bytes", tag = "12")]
     pub final_view: ::prost::bytes::Bytes,
-    /// uint8\[n\]: what the player of `BatchColumns.advice` would choose in place of the seat, from what the seat knows; 255 when over; on request.
+    /// uint8\[n\]: the action that `BatchColumns.advice` would choose from what the row's seat knows; 255 when over; on request.
     #[prost(bytes = "bytes", tag = "13")]
     pub advice: ::prost::bytes::Bytes,
-    /// uint8\[n, seats, view_bytes\]: what each seat may know, from the row's seat clockwise, each laid out as `view`; all zero when over; on request.
-    /// Together they show everything except what no seat knows.
+    /// uint8\[n, seats, view_bytes\]: the view of each seat, clockwise from the row's seat, each laid out as `view`; all zero when over; on request.
+    /// Together they show everything that any seat knows.
     #[prost(bytes = "bytes", tag = "14")]
     pub oracle: ::prost::bytes::Bytes,
-    /// uint8\[n, view_bytes\]: what the row's seat may know; when over, what the lowest agent may know, or in a search the seat that the world was
-    /// sampled for.
+    /// uint8\[n, view_bytes\]: what the row's seat may know. When over: what the lowest agent may know, or in a search the seat that the world was sampled
+    /// for.
     #[prost(bytes = "bytes", tag = "15")]
     pub view: ::prost::bytes::Bytes,
-    /// float32\[n, actions\]: how `advice` weighs each action, summing to 1: the share of `mc`'s playouts, a policy's probabilities; for other bots 1
-    /// for their choice. All zero when over; on request.
+    /// float32\[n, actions\]: the weight that `advice` gives each action; the sum is 1. For `mc` its share of the playouts, for a policy its probability,
+    /// for other bots 1 for their choice. All zero when over; on request.
     #[prost(bytes = "bytes", tag = "16")]
     pub advice_shares: ::prost::bytes::Bytes,
-    /// uint8\[n, seats, mask_bytes\]: the legal actions of each seat, from the row's seat clockwise, each as `mask`; all zero for seats that are not
+    /// uint8\[n, seats, mask_bytes\]: the legal actions of each seat, clockwise from the row's seat, each as `mask`; all zero for seats that are not
     /// pending; on request, with `oracle`.
     #[prost(bytes = "bytes", tag = "17")]
     pub oracle_mask: ::prost::bytes::Bytes,
 }
-/// What happens to an environment whose episode has ended, as in Gymnasium.
+/// What happens when an episode has ended, as in Gymnasium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum AutoresetMode {
     Unspecified = 0,
-    /// The next step ignores its action and begins the next episode: its row shows the first decision, without reward or flags.
+    /// The next step ignores its action and begins the next episode. Its row shows the first decision, without reward or flags.
     NextStep = 1,
-    /// The same step begins the next episode: its row shows the first decision, with the rewards and flags of the episode that ended.
+    /// The same step begins the next episode. Its row shows the first decision, with the rewards and flags of the episode that ended.
     SameStep = 2,
-    /// The environment stays as it ended. Steps of it fail with ENVIRONMENT_OVER until ResetBatch begins the next episode.
+    /// The environment stays in its final position. Its steps fail with ENVIRONMENT_OVER until ResetBatch begins the next episode.
     Disabled = 3,
 }
 impl AutoresetMode {
@@ -795,9 +795,9 @@ pub mod batch_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// Steps batches of environments. A call that fails changes nothing. A client that has lost a response repeats the call with the same `request_id`
-    /// or `sequence`; without one it cannot know what was done. Calls for different environments of a batch may run at once; calls for the same ones
-    /// wait for each other.
+    /// Steps batches of environments. A call that fails changes nothing. After a lost response, repeat the call with the same `request_id` or `sequence`.
+    /// Without one, the client cannot know whether the call succeeded. Calls for different environments of a batch may run at the same time. Calls for the
+    /// same environment wait for each other.
     ///
     /// What a method does depends on the state of an environment:
     ///
@@ -806,7 +806,7 @@ pub mod batch_service_client {
     /// with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
     /// ResetBatch  leaves it for the next     begins the next
     ///
-    /// With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next: no environment is ever over.
+    /// With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next, so no environment is ever over.
     #[derive(Debug, Clone)]
     pub struct BatchServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -887,8 +887,8 @@ pub mod batch_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Opens a batch. Its lease ends with CloseBatch, with its connection unless `keep`, and when it is idle for too long. Safe to retry with the same
-        /// `request_id`. Fails with BATCHES_FULL or ENVIRONMENTS_FULL when the server is full, CALLER_FULL when the caller is.
+        /// Opens a batch. Its lease ends with CloseBatch, after the idle timeout, or with its connection unless `keep` is set. Safe to retry with the same
+        /// `request_id`. Fails with BATCHES_FULL or ENVIRONMENTS_FULL at a limit of the server, and with CALLER_FULL at a limit of the caller.
         pub async fn open_batch(
             &mut self,
             request: impl tonic::IntoRequest<super::OpenBatchRequest>,
@@ -913,7 +913,7 @@ pub mod batch_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.BatchService", "OpenBatch"));
             self.inner.unary(req, path, codec).await
         }
-        /// Begins episodes in all environments, or in those of a mask. Safe to retry with `sequence`.
+        /// Begins episodes in all environments, or in the environments of a mask. Safe to retry with `sequence`.
         pub async fn reset_batch(
             &mut self,
             request: impl tonic::IntoRequest<super::ResetBatchRequest>,
@@ -939,7 +939,7 @@ pub mod batch_service_client {
             self.inner.unary(req, path, codec).await
         }
         /// Makes one decision in each environment of a range. Safe to retry with `sequence`. Fails with BATCH_ACTION_ILLEGAL, BATCH_ACTION_OUT_OF_RANGE or
-        /// ENVIRONMENT_OVER for the first such environment, or with SEQUENCE_STALE; then no environment has been stepped.
+        /// ENVIRONMENT_OVER for the first such environment, or with SEQUENCE_STALE. A failed call steps no environment.
         pub async fn step_batch(
             &mut self,
             request: impl tonic::IntoRequest<super::StepBatchRequest>,
@@ -964,8 +964,8 @@ pub mod batch_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.BatchService", "StepBatch"));
             self.inner.unary(req, path, codec).await
         }
-        /// StepBatch and ResetBatch on one stream, answered in order: faster than single calls. Send the actions of one half of the environments while the
-        /// other half's are being decided. A request that fails gets an error, and the stream continues.
+        /// Runs StepBatch and ResetBatch on one stream, in order. It is faster than single calls. The server can step one half of the environments while the
+        /// client decides for the other half. A request that fails gets an error, and the stream continues.
         pub async fn run_batch(
             &mut self,
             request: impl tonic::IntoStreamingRequest<Message = super::RunBatchRequest>,
@@ -990,7 +990,7 @@ pub mod batch_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.BatchService", "RunBatch"));
             self.inner.streaming(req, path, codec).await
         }
-        /// Saves all environments, or those of a mask, as opaque bytes that hold everything. Safe to retry.
+        /// Saves all environments, or the environments of a mask. The bytes are opaque and hold everything. Safe to retry.
         pub async fn save_batch(
             &mut self,
             request: impl tonic::IntoRequest<super::SaveBatchRequest>,
@@ -1015,8 +1015,8 @@ pub mod batch_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.BatchService", "SaveBatch"));
             self.inner.unary(req, path, codec).await
         }
-        /// Replaces environments of a batch by saved ones, which continue exactly as the saved environments would have. The response takes a sequence
-        /// number, as steps do. Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
+        /// Replaces environments of a batch by saved ones. They continue exactly as the saved environments would have. The response has a sequence number,
+        /// like that of a step. Safe to retry. Fails with SNAPSHOT_INVALID if the bytes were altered or belong to another table.
         pub async fn load_batch(
             &mut self,
             request: impl tonic::IntoRequest<super::LoadBatchRequest>,
@@ -1041,7 +1041,7 @@ pub mod batch_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.BatchService", "LoadBatch"));
             self.inner.unary(req, path, codec).await
         }
-        /// The position of an environment as text for people and language models, as a seat may know it. Safe to retry.
+        /// Describes the position of an environment as text for people and language models, with what a seat may know. Safe to retry.
         pub async fn describe_environment(
             &mut self,
             request: impl tonic::IntoRequest<super::DescribeEnvironmentRequest>,
@@ -1109,8 +1109,8 @@ pub mod batch_service_server {
     /// Generated trait containing gRPC methods that should be implemented for use with BatchServiceServer.
     #[async_trait]
     pub trait BatchService: std::marker::Send + std::marker::Sync + 'static {
-        /// Opens a batch. Its lease ends with CloseBatch, with its connection unless `keep`, and when it is idle for too long. Safe to retry with the same
-        /// `request_id`. Fails with BATCHES_FULL or ENVIRONMENTS_FULL when the server is full, CALLER_FULL when the caller is.
+        /// Opens a batch. Its lease ends with CloseBatch, after the idle timeout, or with its connection unless `keep` is set. Safe to retry with the same
+        /// `request_id`. Fails with BATCHES_FULL or ENVIRONMENTS_FULL at a limit of the server, and with CALLER_FULL at a limit of the caller.
         async fn open_batch(
             &self,
             request: tonic::Request<super::OpenBatchRequest>,
@@ -1118,7 +1118,7 @@ pub mod batch_service_server {
             tonic::Response<super::OpenBatchResponse>,
             tonic::Status,
         >;
-        /// Begins episodes in all environments, or in those of a mask. Safe to retry with `sequence`.
+        /// Begins episodes in all environments, or in the environments of a mask. Safe to retry with `sequence`.
         async fn reset_batch(
             &self,
             request: tonic::Request<super::ResetBatchRequest>,
@@ -1127,7 +1127,7 @@ pub mod batch_service_server {
             tonic::Status,
         >;
         /// Makes one decision in each environment of a range. Safe to retry with `sequence`. Fails with BATCH_ACTION_ILLEGAL, BATCH_ACTION_OUT_OF_RANGE or
-        /// ENVIRONMENT_OVER for the first such environment, or with SEQUENCE_STALE; then no environment has been stepped.
+        /// ENVIRONMENT_OVER for the first such environment, or with SEQUENCE_STALE. A failed call steps no environment.
         async fn step_batch(
             &self,
             request: tonic::Request<super::StepBatchRequest>,
@@ -1141,13 +1141,13 @@ pub mod batch_service_server {
             >
             + std::marker::Send
             + 'static;
-        /// StepBatch and ResetBatch on one stream, answered in order: faster than single calls. Send the actions of one half of the environments while the
-        /// other half's are being decided. A request that fails gets an error, and the stream continues.
+        /// Runs StepBatch and ResetBatch on one stream, in order. It is faster than single calls. The server can step one half of the environments while the
+        /// client decides for the other half. A request that fails gets an error, and the stream continues.
         async fn run_batch(
             &self,
             request: tonic::Request<tonic::Streaming<super::RunBatchRequest>>,
         ) -> std::result::Result<tonic::Response<Self::RunBatchStream>, tonic::Status>;
-        /// Saves all environments, or those of a mask, as opaque bytes that hold everything. Safe to retry.
+        /// Saves all environments, or the environments of a mask. The bytes are opaque and hold everything. Safe to retry.
         async fn save_batch(
             &self,
             request: tonic::Request<super::SaveBatchRequest>,
@@ -1155,8 +1155,8 @@ pub mod batch_service_server {
             tonic::Response<super::SaveBatchResponse>,
             tonic::Status,
         >;
-        /// Replaces environments of a batch by saved ones, which continue exactly as the saved environments would have. The response takes a sequence
-        /// number, as steps do. Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
+        /// Replaces environments of a batch by saved ones. They continue exactly as the saved environments would have. The response has a sequence number,
+        /// like that of a step. Safe to retry. Fails with SNAPSHOT_INVALID if the bytes were altered or belong to another table.
         async fn load_batch(
             &self,
             request: tonic::Request<super::LoadBatchRequest>,
@@ -1164,7 +1164,7 @@ pub mod batch_service_server {
             tonic::Response<super::LoadBatchResponse>,
             tonic::Status,
         >;
-        /// The position of an environment as text for people and language models, as a seat may know it. Safe to retry.
+        /// Describes the position of an environment as text for people and language models, with what a seat may know. Safe to retry.
         async fn describe_environment(
             &self,
             request: tonic::Request<super::DescribeEnvironmentRequest>,
@@ -1181,9 +1181,9 @@ pub mod batch_service_server {
             tonic::Status,
         >;
     }
-    /// Steps batches of environments. A call that fails changes nothing. A client that has lost a response repeats the call with the same `request_id`
-    /// or `sequence`; without one it cannot know what was done. Calls for different environments of a batch may run at once; calls for the same ones
-    /// wait for each other.
+    /// Steps batches of environments. A call that fails changes nothing. After a lost response, repeat the call with the same `request_id` or `sequence`.
+    /// Without one, the client cannot know whether the call succeeded. Calls for different environments of a batch may run at the same time. Calls for the
+    /// same environment wait for each other.
     ///
     /// What a method does depends on the state of an environment:
     ///
@@ -1192,7 +1192,7 @@ pub mod batch_service_server {
     /// with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
     /// ResetBatch  leaves it for the next     begins the next
     ///
-    /// With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next: no environment is ever over.
+    /// With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next, so no environment is ever over.
     #[derive(Debug)]
     pub struct BatchServiceServer<T> {
         inner: Arc<T>,
@@ -1682,10 +1682,10 @@ pub struct GetServerResponse {
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListGamesRequest {
-    /// 0 leaves it to the server.
+    /// The maximum number of games; 0 lets the server choose.
     #[prost(int32, tag = "1")]
     pub page_size: i32,
-    /// `next_page_token` of the page before; empty for the first page.
+    /// `next_page_token` of the previous page; empty for the first page.
     #[prost(string, tag = "2")]
     pub page_token: ::prost::alloc::string::String,
 }
@@ -1702,7 +1702,7 @@ pub struct GetGameRequest {
     /// The game's id, such as `faraway`.
     #[prost(string, tag = "1")]
     pub game: ::prost::alloc::string::String,
-    /// 0 for the fewest that the game has.
+    /// 0 for the minimum number of the game.
     #[prost(uint32, tag = "2")]
     pub seats: u32,
     #[prost(btree_map = "string, string", tag = "3")]
@@ -1722,7 +1722,7 @@ pub struct Server {
     pub version: ::prost::alloc::string::String,
     #[prost(string, repeated, tag = "2")]
     pub protocols: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// Optional parts of the protocol that it has, by the names in docs/protocol.md.
+    /// The optional parts of the protocol that the server supports, by their names in docs/protocol.md.
     #[prost(string, repeated, tag = "3")]
     pub features: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     #[prost(message, optional, tag = "4")]
@@ -1730,24 +1730,24 @@ pub struct Server {
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Limits {
-    /// The largest message that it sends, and that LoadBatch takes.
+    /// The maximum size of a message that the server sends, and that LoadBatch accepts, in bytes.
     #[prost(uint32, tag = "1")]
     pub message_bytes: u32,
-    /// Open matches, of all callers.
+    /// The maximum number of open matches of all callers.
     #[prost(uint32, tag = "2")]
     pub matches: u32,
     #[prost(uint32, tag = "3")]
     pub matches_per_caller: u32,
-    /// Waiting calls of one seat.
+    /// The maximum number of waiting calls of one seat.
     #[prost(uint32, tag = "4")]
     pub waiting_calls: u32,
     /// How long an idle match stays open.
     #[prost(message, optional, tag = "5")]
     pub match_idle_timeout: ::core::option::Option<::prost_types::Duration>,
-    /// Open batches and searches, of all callers; one caller may have three quarters of them.
+    /// The maximum number of open batches and searches of all callers. One caller may have three quarters of them.
     #[prost(uint32, tag = "6")]
     pub batches: u32,
-    /// Environments and places of all batches and searches.
+    /// The maximum number of environments and places of all batches and searches.
     #[prost(uint32, tag = "7")]
     pub environments: u32,
     #[prost(uint32, tag = "8")]
@@ -1759,7 +1759,7 @@ pub struct Limits {
 /// A game before seats and options are chosen.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Game {
-    /// Such as `golden_compass`.
+    /// The id, such as `golden_compass`.
     #[prost(string, tag = "1")]
     pub id: ::prost::alloc::string::String,
     /// The name on the box.
@@ -1782,12 +1782,12 @@ pub struct Game {
 pub struct GameOption {
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
-    /// One sentence on what it does.
+    /// One sentence that says what it does.
     #[prost(string, tag = "2")]
     pub description: ::prost::alloc::string::String,
     #[prost(string, tag = "3")]
     pub default_value: ::prost::alloc::string::String,
-    /// The values, if they are few words; a flag has `true` and `false`.
+    /// The allowed values, if the option has a few named values. A flag has `true` and `false`.
     #[prost(string, repeated, tag = "4")]
     pub choices: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     #[prost(sint64, optional, tag = "5")]
@@ -1795,7 +1795,7 @@ pub struct GameOption {
     #[prost(sint64, optional, tag = "6")]
     pub max: ::core::option::Option<i64>,
 }
-/// One table of a game, with seats and options. Steps and observations carry data laid out as described here.
+/// One table of a game, with seats and options. It describes the layout of the data in steps and observations.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct GameSpec {
     #[prost(message, optional, tag = "1")]
@@ -1821,14 +1821,14 @@ pub struct GameSpec {
     /// The component catalogue as integer matrices.
     #[prost(message, repeated, tag = "8")]
     pub tables: ::prost::alloc::vec::Vec<ComponentTable>,
-    /// An episode is truncated after so many plies.
+    /// The number of plies after which an episode is truncated.
     #[prost(uint32, tag = "9")]
     pub max_plies: u32,
     #[prost(sint32, tag = "10")]
     pub min_score: i32,
     #[prost(sint32, tag = "11")]
     pub max_score: i32,
-    /// The BLAKE3 digest of all facts here: 64 hexadecimal digits.
+    /// The BLAKE3 digest of this description: 64 hexadecimal digits.
     #[prost(string, tag = "12")]
     pub spec_digest: ::prost::alloc::string::String,
     /// The fields of the public's view.
@@ -1839,13 +1839,13 @@ pub struct GameSpec {
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Action {
-    /// The words for it, unique in the game.
+    /// The text of the action, unique in the game.
     #[prost(string, tag = "1")]
     pub label: ::prost::alloc::string::String,
     /// What it does, such as `draft`.
     #[prost(string, tag = "2")]
     pub verb: ::prost::alloc::string::String,
-    /// The table of the component that it concerns; empty for none.
+    /// The table of the component that the action uses; empty for none.
     #[prost(string, tag = "3")]
     pub table: ::prost::alloc::string::String,
     /// The row of that table; without a table, a number that distinguishes actions with the same verb.
@@ -1854,16 +1854,16 @@ pub struct Action {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ViewField {
-    /// Such as `lines`.
+    /// The name, such as `lines`.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
-    /// The byte at which it begins.
+    /// The offset of its first byte.
     #[prost(uint32, tag = "2")]
     pub offset: u32,
-    /// The dimensions, slowest first; none for a single value.
+    /// The dimensions, the slowest-changing first; none for a single value.
     #[prost(message, repeated, tag = "3")]
     pub axes: ::prost::alloc::vec::Vec<Axis>,
-    /// The largest value. Above 255 a value has two bytes, low byte first; otherwise one.
+    /// The maximum value. If it is above 255, a value has two bytes, low byte first; otherwise one byte.
     #[prost(uint32, tag = "4")]
     pub max: u32,
     #[prost(enumeration = "ValueKind", tag = "5")]
@@ -1877,44 +1877,44 @@ pub struct ViewField {
     /// One sentence for people.
     #[prost(string, tag = "8")]
     pub description: ::prost::alloc::string::String,
-    /// What values seldom exceed in ordinary play, to scale by: at most `max`, which can be far higher.
+    /// A value that is seldom exceeded in ordinary play; use it to scale. At most `max`, which can be much higher.
     #[prost(uint32, tag = "9")]
     pub usual_max: u32,
-    /// How many values of a seat can be the same row at once, for VALUE_KIND_ID; otherwise 1.
+    /// How many values of a seat can name the same row at the same time, for VALUE_KIND_ID; otherwise 1.
     #[prost(uint32, tag = "10")]
     pub copies: u32,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Axis {
-    /// What is counted: `seat` for all seats from the viewer clockwise, `other seat` for the others, or a word such as `round`.
+    /// The meaning of an index: `seat` for all seats clockwise from the viewer, `other seat` for all seats but the viewer, or a word such as `round`.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
     #[prost(uint32, tag = "2")]
     pub size: u32,
     #[prost(enumeration = "AxisOrder", tag = "3")]
     pub order: i32,
-    /// The table whose rows 1, 2, ... are counted; empty for none.
+    /// The table whose rows 1, 2, ... the axis lists; empty for none.
     #[prost(string, tag = "4")]
     pub table: ::prost::alloc::string::String,
 }
 /// A part of the catalogue as a matrix: row `i` describes id `i`.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ComponentTable {
-    /// Fields, actions and columns refer to it.
+    /// The name by which fields, actions and columns refer to the table.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
     #[prost(message, repeated, tag = "2")]
     pub columns: ::prost::alloc::vec::Vec<Column>,
-    /// Including row 0, which is all zero and means none.
+    /// The number of rows, including row 0, which is all zero and means none.
     #[prost(uint32, tag = "3")]
     pub rows: u32,
-    /// Row by row, `rows * columns` in all.
+    /// The values row by row: `rows * columns` numbers.
     #[prost(sint32, repeated, tag = "4")]
     pub values: ::prost::alloc::vec::Vec<i32>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Column {
-    /// Such as `duration`.
+    /// The name, such as `duration`.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
     #[prost(enumeration = "ValueKind", tag = "2")]
@@ -1931,11 +1931,11 @@ pub struct Column {
 #[repr(i32)]
 pub enum AxisOrder {
     Unspecified = 0,
-    /// Nothing: a bag of values in ascending order, empty ones (0) last. No other field refers to them by position.
+    /// No meaning: the values are in ascending order, with empty ones (0) last. No other field refers to them by position.
     None = 1,
-    /// Sooner and later: rounds, turns.
+    /// Positions in time: rounds, turns.
     Sequence = 2,
-    /// Which one: seats, cells of a board, rows of a table.
+    /// Names of things: seats, cells of a board, rows of a table.
     Places = 3,
 }
 impl AxisOrder {
@@ -2018,7 +2018,7 @@ pub mod catalog_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// Describes the server and its games. The descriptions do not change while the server runs: fetch them once. All calls are safe to retry, and need
+    /// Describes the server and its games. The descriptions do not change while the server runs, so fetch them once. All calls are safe to retry and need
     /// no token.
     ///
     /// method     unknown game     impossible seats or options
@@ -2153,7 +2153,7 @@ pub mod catalog_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.CatalogService", "ListGames"));
             self.inner.unary(req, path, codec).await
         }
-        /// Gets everything about one table of a game: a number of seats with options.
+        /// Gets the description of one table of a game: a number of seats with options.
         pub async fn get_game(
             &mut self,
             request: impl tonic::IntoRequest<super::GetGameRequest>,
@@ -2210,13 +2210,13 @@ pub mod catalog_service_server {
             tonic::Response<super::ListGamesResponse>,
             tonic::Status,
         >;
-        /// Gets everything about one table of a game: a number of seats with options.
+        /// Gets the description of one table of a game: a number of seats with options.
         async fn get_game(
             &self,
             request: tonic::Request<super::GetGameRequest>,
         ) -> std::result::Result<tonic::Response<super::GetGameResponse>, tonic::Status>;
     }
-    /// Describes the server and its games. The descriptions do not change while the server runs: fetch them once. All calls are safe to retry, and need
+    /// Describes the server and its games. The descriptions do not change while the server runs, so fetch them once. All calls are safe to retry and need
     /// no token.
     ///
     /// method     unknown game     impossible seats or options
@@ -2472,53 +2472,52 @@ pub mod catalog_service_server {
         const NAME: &'static str = SERVICE_NAME;
     }
 }
-/// Parts of an observation that are sent on request.
+/// Parts of an observation that the server sends on request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Extras {
     /// The position as text.
     #[prost(bool, tag = "1")]
     pub text: bool,
-    /// Where the points of each seat came from, once the episode is over.
+    /// The explanation of each seat's score, once the episode is over.
     #[prost(bool, tag = "2")]
     pub explanation: bool,
     /// The legal actions with their labels.
     #[prost(bool, tag = "3")]
     pub actions: bool,
-    /// The end of the chain of decisions, see Frame.head: an agent that notes it can compare it with the replay.
+    /// The end of the chain of decisions, see Frame.head. An agent that saves it can compare it with the replay.
     #[prost(bool, tag = "4")]
     pub head: bool,
 }
-/// What a seat sees: the same in every response.
+/// What a seat sees. It is the same in every response.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Observation {
     #[prost(uint32, tag = "1")]
     pub episode: u32,
-    /// How many actions have been applied, by all seats. Simultaneous choices arrive in any order: do not use `ply` where results must be
-    /// reproducible.
+    /// The number of actions applied, of all seats. Simultaneous choices arrive in any order, so do not use `ply` where results must be reproducible.
     #[prost(uint32, tag = "2")]
     pub ply: u32,
-    /// How many decisions this seat has made. Act answers the decision of this number.
+    /// The number of decisions that this seat has made. It is also the number of the decision that Act makes next.
     #[prost(uint32, tag = "3")]
     pub decision: u32,
     /// What the seat may know, laid out as GameSpec.fields says.
     #[prost(bytes = "bytes", tag = "4")]
     pub view: ::prost::bytes::Bytes,
-    /// The legal actions, a bit each; all zero when the seat owes no decision.
+    /// The legal actions, one bit each; all zero when the seat owes no decision.
     #[prost(bytes = "bytes", tag = "5")]
     pub mask: ::prost::bytes::Bytes,
     /// The seats that owe a decision, ascending.
     #[prost(uint32, repeated, tag = "6")]
     pub pending: ::prost::alloc::vec::Vec<u32>,
-    /// The reward since this seat's last decision: zero before the end of an episode. Not part of the rules.
+    /// The reward since this seat's last decision. It is zero before the end of an episode, and not part of the rules.
     #[prost(float, tag = "7")]
     pub reward: f32,
     /// Whether the episode has ended by the rules, or by a forfeit.
     #[prost(bool, tag = "8")]
     pub terminated: bool,
-    /// Whether the episode was cut at its maximum length.
+    /// Whether the episode was truncated at its maximum length.
     #[prost(bool, tag = "9")]
     pub truncated: bool,
-    /// Whether this seat's last decision was illegal, and the server played another action.
+    /// Whether this seat's last action was illegal, and the server played another one.
     #[prost(bool, tag = "10")]
     pub substituted: bool,
     /// Present once the episode has ended.
@@ -2536,7 +2535,7 @@ pub struct Observation {
     /// The clock of each seat in seat order, empty for bots; none where no seat has one.
     #[prost(message, repeated, tag = "15")]
     pub clocks: ::prost::alloc::vec::Vec<ClockReading>,
-    /// Whether the server made this seat's last decision, since its time had run out.
+    /// Whether the server made this seat's last decision, because its time ran out.
     #[prost(bool, tag = "16")]
     pub timed_out: bool,
 }
@@ -2545,12 +2544,12 @@ pub struct ClockReading {
     /// How long the seat may still think about this decision, or the next. Absent if it has no clock.
     #[prost(message, optional, tag = "1")]
     pub left: ::core::option::Option<::prost_types::Duration>,
-    /// How much of that is in the bank.
+    /// The part of this time that is in the bank.
     #[prost(message, optional, tag = "2")]
     pub bank: ::core::option::Option<::prost_types::Duration>,
     #[prost(bool, tag = "3")]
     pub running: bool,
-    /// How many are left.
+    /// The number of strikes left.
     #[prost(uint32, tag = "4")]
     pub strikes: u32,
 }
@@ -2564,16 +2563,16 @@ pub struct LegalAction {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Outcome {
-    /// By seat; empty when the episode was truncated or forfeited.
+    /// The score of each seat; empty when the episode was truncated or forfeited.
     #[prost(sint32, repeated, tag = "1")]
     pub scores: ::prost::alloc::vec::Vec<i32>,
-    /// By seat: 1 is first, ties have the same number. Empty when the episode was truncated.
+    /// The place of each seat: 1 is first, ties have the same number. Empty when the episode was truncated.
     #[prost(uint32, repeated, tag = "2")]
     pub ranks: ::prost::alloc::vec::Vec<u32>,
-    /// By seat; empty without a forfeit.
+    /// The forfeit of each seat; empty without a forfeit.
     #[prost(enumeration = "Forfeit", repeated, tag = "3")]
     pub forfeits: ::prost::alloc::vec::Vec<i32>,
-    /// By seat, on request.
+    /// The explanation of each seat's score, on request.
     #[prost(message, repeated, tag = "4")]
     pub explanations: ::prost::alloc::vec::Vec<Explanation>,
 }
@@ -2639,40 +2638,40 @@ pub struct Replay {
     pub spec_digest: ::prost::alloc::string::String,
     #[prost(uint32, tag = "4")]
     pub episode: u32,
-    /// As in Match, like the two below.
+    /// This field and the two below are as in Match.
     #[prost(bytes = "bytes", tag = "5")]
     pub seed_commitment: ::prost::bytes::Bytes,
     #[prost(enumeration = "SeedSource", tag = "6")]
     pub seed_source: i32,
     #[prost(message, optional, tag = "7")]
     pub seed_opening: ::core::option::Option<SeedOpening>,
-    /// The seat whose views these are; absent for the public's.
+    /// The seat whose views these are; absent for public views.
     #[prost(uint32, optional, tag = "8")]
     pub viewer: ::core::option::Option<u32>,
-    /// Whether the episode is over, so that every decision is shown.
+    /// Whether the episode is over. Then the replay shows every decision.
     #[prost(bool, tag = "9")]
     pub over: bool,
-    /// Every position: the deal, one after each decision, and one more after a forfeit.
+    /// All positions: after the deal, after each decision, and after a forfeit.
     #[prost(message, repeated, tag = "10")]
     pub frames: ::prost::alloc::vec::Vec<Frame>,
-    /// Present where deals are fair.
+    /// Present with fair deals.
     #[prost(message, optional, tag = "11")]
     pub fair: ::core::option::Option<FairDeal>,
-    /// The release series that wrote the replay, and alone verifies it: "0.2".
+    /// The release series that wrote the replay, such as "0.2". Only this series verifies it.
     #[prost(string, tag = "12")]
     pub release: ::prost::alloc::string::String,
 }
 /// A position as one viewer sees it, and the decision that led to it.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Frame {
-    /// Its number among the frames of the match, from 1.
+    /// The number of the frame in the match, from 1.
     #[prost(uint64, tag = "1")]
     pub sequence: u64,
     #[prost(uint32, tag = "2")]
     pub episode: u32,
     #[prost(uint32, tag = "3")]
     pub ply: u32,
-    /// When the position came about, truncated to the second.
+    /// The time of the position, truncated to the second.
     #[prost(message, optional, tag = "4")]
     pub time: ::core::option::Option<::prost_types::Timestamp>,
     /// What the viewer may know, laid out as GameSpec.fields says.
@@ -2686,19 +2685,19 @@ pub struct Frame {
     /// The decision; absent if the viewer may not know it yet.
     #[prost(message, optional, tag = "8")]
     pub played: ::core::option::Option<PlayedAction>,
-    /// The end of the chain of decisions, 32 bytes. After the deal it is the seed commitment; after a decision BLAKE3, keyed with the episode's key,
-    /// of the head before (32 bytes), the seat, the action and the number of its ActionCause (1 byte each); after a forfeit the same of the head
-    /// before, the seat and the number of its Forfeit. It tells nothing without the key.
+    /// The end of the chain of decisions, 32 bytes. After the deal it is the seed commitment; after a decision BLAKE3, keyed with the episode's key, of
+    /// the head before (32 bytes), the seat, the action and the number of its ActionCause (1 byte each); after a forfeit the same of the head before,
+    /// the seat and the number of its Forfeit. Without the key, the head reveals nothing.
     #[prost(bytes = "bytes", tag = "9")]
     pub head: ::prost::bytes::Bytes,
     /// Present in the last frame of an episode.
     #[prost(message, optional, tag = "10")]
     pub outcome: ::core::option::Option<Outcome>,
-    /// How much of the seat's clock the decision took.
+    /// The time that the decision took from the seat's clock.
     #[prost(message, optional, tag = "11")]
     pub took: ::core::option::Option<::prost_types::Duration>,
 }
-/// A position for people, made from what the viewer may know.
+/// A position for people, with what the viewer may know.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Depiction {
     /// An SVG document without scripts, styles or links.
@@ -2717,7 +2716,7 @@ pub struct PlayedAction {
     #[prost(uint32, optional, tag = "3")]
     pub given: ::core::option::Option<u32>,
 }
-/// Who chose an action.
+/// The party that chose an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum ActionCause {
@@ -2726,9 +2725,9 @@ pub enum ActionCause {
     /// The server, in place of the agent's illegal action.
     Substituted = 2,
     Bot = 3,
-    /// The engine: it was the only legal action, and the match skips such decisions.
+    /// The engine: the action was the only legal one, and the match skips such decisions.
     Forced = 4,
-    /// The server, since the seat's time had run out.
+    /// The server, because the seat's time ran out.
     TimedOut = 5,
 }
 impl ActionCause {
@@ -2763,12 +2762,12 @@ impl ActionCause {
 pub struct CreateMatchRequest {
     #[prost(message, optional, tag = "1")]
     pub config: ::core::option::Option<MatchConfig>,
-    /// The seed of the first episode; absent, the server draws a secret one. The caller can compute every hidden card from a seed: leave it out when
+    /// The seed of the first episode. If absent, the server draws a secret one. The caller can compute every hidden card from a seed, so omit it when
     /// seats distrust the host.
     #[prost(fixed64, optional, tag = "2")]
     pub seed: ::core::option::Option<u64>,
-    /// A new random UUID, or empty. A repeated request with the same one, from the same account where that is known, gets the first response; with
-    /// other contents it fails with REQUEST_ID_REUSED.
+    /// A new random UUID, or empty. A repeated request with the same id gets the first response. With other contents or from another account, it fails
+    /// with REQUEST_ID_REUSED.
     #[prost(string, tag = "3")]
     pub request_id: ::prost::alloc::string::String,
 }
@@ -2779,10 +2778,10 @@ pub struct CreateMatchResponse {
     /// One for each agent's seat, in seat order.
     #[prost(message, repeated, tag = "2")]
     pub invitations: ::prost::alloc::vec::Vec<Invitation>,
-    /// Closes and resets the match. It shows no seat's cards.
+    /// The token to close and reset the match. It shows no seat's cards.
     #[prost(string, tag = "3")]
     pub host_token: ::prost::alloc::string::String,
-    /// Shows a private match as the public may see it.
+    /// The token that shows the public view of a private match.
     #[prost(string, tag = "4")]
     pub spectator_token: ::prost::alloc::string::String,
 }
@@ -2798,10 +2797,10 @@ pub struct GetMatchResponse {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListMatchesRequest {
-    /// At most 1000; 0 leaves it to the server.
+    /// The maximum number of matches, at most 1000; 0 lets the server choose.
     #[prost(int32, tag = "1")]
     pub page_size: i32,
-    /// `next_page_token` of the page before, with the same filters; empty for the first page.
+    /// `next_page_token` of the previous page, with the same filters; empty for the first page.
     #[prost(string, tag = "2")]
     pub page_token: ::prost::alloc::string::String,
     /// Only matches of this game; empty for all.
@@ -2831,10 +2830,10 @@ pub struct JoinMatchRequest {
     /// The code of the invitation.
     #[prost(string, tag = "1")]
     pub code: ::prost::alloc::string::String,
-    /// A new random UUID, or empty; a repeated request with the same one gets the first response.
+    /// A new random UUID, or empty. A repeated request with the same id gets the first response.
     #[prost(string, tag = "2")]
     pub request_id: ::prost::alloc::string::String,
-    /// Where deals are fair, the SHA-256 of the agent's secret of 32 random bytes; else ignored.
+    /// With fair deals, the SHA-256 of the agent's secret of 32 random bytes; else ignored.
     #[prost(bytes = "bytes", tag = "3")]
     pub commitment: ::prost::bytes::Bytes,
 }
@@ -2874,7 +2873,7 @@ pub struct OpenDealResponse {}
 pub struct ObserveRequest {
     #[prost(string, tag = "1")]
     pub match_id: ::prost::alloc::string::String,
-    /// Whether to answer only when the seat is pending or the episode over.
+    /// Whether to respond only when the seat is pending or the episode is over.
     #[prost(bool, tag = "2")]
     pub wait: bool,
     #[prost(message, optional, tag = "3")]
@@ -2889,7 +2888,7 @@ pub struct ObserveResponse {
 pub struct ActRequest {
     #[prost(string, tag = "1")]
     pub match_id: ::prost::alloc::string::String,
-    /// Episode and decision of the observation that is answered.
+    /// The episode and the decision of the observation that the action responds to.
     #[prost(uint32, tag = "2")]
     pub episode: u32,
     #[prost(uint32, tag = "3")]
@@ -2900,8 +2899,8 @@ pub struct ActRequest {
     pub wait: bool,
     #[prost(message, optional, tag = "6")]
     pub extras: ::core::option::Option<Extras>,
-    /// How long the agent thought, from receiving the observation to sending this. The rest of the time was spent on the network, and within a quota
-    /// the seat's clock does not count it.
+    /// How long the agent thought, from the observation to this request. The rest of the time is network time, which the seat's clock does not count, up
+    /// to a quota.
     #[prost(message, optional, tag = "7")]
     pub thought: ::core::option::Option<::prost_types::Duration>,
 }
@@ -2914,10 +2913,10 @@ pub struct ActResponse {
 pub struct ResetMatchRequest {
     #[prost(string, tag = "1")]
     pub match_id: ::prost::alloc::string::String,
-    /// The seed of the next episode. Absent: derived from the seed given before, or drawn by the server if none was.
+    /// The seed of the next episode. If absent, it follows from the last given seed, or the server draws one if there is none.
     #[prost(fixed64, optional, tag = "2")]
     pub seed: ::core::option::Option<u64>,
-    /// The episode to leave, by default the present one. If it was left already, the call changes nothing.
+    /// The episode to leave, by default the present one. If the match has already left it, the call changes nothing.
     #[prost(uint32, optional, tag = "3")]
     pub episode: ::core::option::Option<u32>,
 }
@@ -2933,7 +2932,7 @@ pub struct ResetRequest {
     /// The seed of the next episode, from the only agent of a match with `seat_may_seed`.
     #[prost(fixed64, optional, tag = "2")]
     pub seed: ::core::option::Option<u64>,
-    /// The episode to leave, by default the present one. If it was left already, the response shows the present one.
+    /// The episode to leave, by default the present one. If the match has already left it, the response shows the present one.
     #[prost(uint32, optional, tag = "3")]
     pub episode: ::core::option::Option<u32>,
     #[prost(bool, tag = "4")]
@@ -2950,10 +2949,11 @@ pub struct ResetResponse {
 pub struct ResignRequest {
     #[prost(string, tag = "1")]
     pub match_id: ::prost::alloc::string::String,
-    /// The episode to give up, by default the present one: then the call is not safe to retry. Fails for an episode that was left, or ended otherwise.
+    /// The episode to give up, by default the present one; without it, the call is not safe to retry. Fails for an episode that the match has left, or
+    /// that ended otherwise.
     #[prost(uint32, optional, tag = "2")]
     pub episode: ::core::option::Option<u32>,
-    /// From the host: the agent's seat that loses the episode.
+    /// The agent's seat that loses the episode; only for the host.
     #[prost(uint32, optional, tag = "3")]
     pub seat: ::core::option::Option<u32>,
     #[prost(message, optional, tag = "4")]
@@ -2968,7 +2968,7 @@ pub struct ResignResponse {
 pub struct GetReplayRequest {
     #[prost(string, tag = "1")]
     pub match_id: ::prost::alloc::string::String,
-    /// By default the present episode. The server keeps it and the four before it.
+    /// The episode, by default the present one. The server keeps it and the four before it.
     #[prost(uint32, optional, tag = "2")]
     pub episode: ::core::option::Option<u32>,
 }
@@ -2981,8 +2981,8 @@ pub struct GetReplayResponse {
 pub struct WatchRequest {
     #[prost(string, tag = "1")]
     pub match_id: ::prost::alloc::string::String,
-    /// The number of the last frame that the client has: the frames after it follow. The server keeps those of the present episode and the four before
-    /// it. Absent: the present position first.
+    /// The number of the last frame that the client has. The stream begins after it; if absent, with the present position. The server keeps the frames
+    /// of the present episode and the four before it.
     #[prost(uint64, optional, tag = "2")]
     pub after: ::core::option::Option<u64>,
     /// Whether to add a picture and text.
@@ -2998,7 +2998,7 @@ pub struct WatchResponse {
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct PlayRequest {
-    /// A number of the client's choice, repeated in the response.
+    /// A number that the client chooses. The response repeats it.
     #[prost(uint32, tag = "1")]
     pub tag: u32,
     #[prost(oneof = "play_request::Request", tags = "2, 3, 4, 5")]
@@ -3037,7 +3037,7 @@ pub mod play_response {
         Reset(super::ResetResponse),
         #[prost(message, tag = "5")]
         Resign(super::ResignResponse),
-        /// Why the request failed, with google.rpc.ErrorInfo among the details.
+        /// The error of a failed request, with google.rpc.ErrorInfo in the details.
         #[prost(message, tag = "15")]
         Error(crate::rpc::Status),
     }
@@ -3064,11 +3064,11 @@ pub mod match_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// Plays matches. Every error status carries google.rpc.ErrorInfo with a reason and, as metadata, each value of its message.
+    /// Plays matches. Every error status has google.rpc.ErrorInfo: a reason, and each value of the message as metadata.
     ///
-    /// A call that fails changes nothing, with two exceptions that the caller cannot tell apart from success: a lost response, and JOURNAL_FAILED, where
-    /// the change may be unwritten. Repeat the call then: where it is safe to retry, the server answers it again and does it once. A call that waits
-    /// after its change, such as Act with `wait`, also fails when the match closes meanwhile: its change stands.
+    /// A call that fails changes nothing, with two exceptions. After a lost response, the call may have succeeded. After JOURNAL_FAILED, the change may be
+    /// unwritten. Repeat the call then: if it is safe to retry, the server makes the change once. A call that waits after its change, such as Act with
+    /// `wait`, also fails when the match closes. Its change remains.
     ///
     /// What a method does depends on the state of the match:
     ///
@@ -3084,11 +3084,11 @@ pub mod match_service_client {
     /// GetReplay   NOT_DEALT                 own decisions                all decisions, the key  all decisions, the key
     /// Watch       waits for the deal        shows each position          waits                   shows the rest, ends
     ///
-    /// (1) NOT_DEALT once all have joined: agents are opening their parts of the deal. (2) Unless all `episodes` have been played: then Observe shows
-    /// how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) If the call that ended the episode is repeated,
-    /// it succeeds. (4) An agent that plays against bots alone leaves the episode and begins the next, unless Reset says otherwise. (5) EPISODE_NOT_OVER
-    /// where deals are fair. (6) With `host_begins` it waits until every agent has called Reset. A match that closed without its host fails with
-    /// MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD or SHUTTING_DOWN.
+    /// (1) NOT_DEALT once all have joined, because agents are then sending their secrets. (2) After all `episodes`, Observe shows the end of the last one,
+    /// Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) A repeated call that ended the episode succeeds. (4) An agent that plays
+    /// only against bots leaves the episode and begins the next, with the exceptions of Reset. (5) EPISODE_NOT_OVER with fair deals. (6) With
+    /// `host_begins` it waits until every agent has called Reset. If the server closed the match before its end, calls fail with MATCH_EXPIRED,
+    /// BOT_FAILED, DEAL_WITHHELD or SHUTTING_DOWN instead of MATCH_CLOSED.
     #[derive(Debug, Clone)]
     pub struct MatchServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -3220,7 +3220,7 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "GetMatch"));
             self.inner.unary(req, path, codec).await
         }
-        /// Lists the matches that are not private, and closed ones for a while. Shows no seed of an open match. Safe to retry.
+        /// Lists the matches that are not private. Closed matches stay in the list for a while. Shows no seed of an open match. Safe to retry.
         pub async fn list_matches(
             &mut self,
             request: impl tonic::IntoRequest<super::ListMatchesRequest>,
@@ -3270,7 +3270,7 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "JoinMatch"));
             self.inner.unary(req, path, codec).await
         }
-        /// Gives an agent's seat to another agent, or to one that has lost its token; host only. The former invitation and token become invalid.
+        /// Gives an agent's seat to another agent, or again to an agent that has lost its token; host only. The former invitation and token become invalid.
         pub async fn invite(
             &mut self,
             request: impl tonic::IntoRequest<super::InviteRequest>,
@@ -3292,9 +3292,9 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "Invite"));
             self.inner.unary(req, path, codec).await
         }
-        /// Opens the seat's part of the deals, where deals are fair; answers when all agents have joined. Call it only when `Match.fair.seat_commitments`
-        /// has one for every agent: the call tells the server the secret. When all have opened, the first episode is dealt. A seat that has not after 30
-        /// seconds forfeits the match. Safe to retry.
+        /// Sends the seat's secret for fair deals, and responds when all agents have joined. Call it only when `Match.fair.seat_commitments` has a
+        /// commitment of every agent, because the call tells the server the secret. The server deals the first episode when it has all secrets. A seat that
+        /// does not call within the server's opening timeout (by default 30 seconds) forfeits the match. Safe to retry.
         pub async fn open_deal(
             &mut self,
             request: impl tonic::IntoRequest<super::OpenDealRequest>,
@@ -3319,7 +3319,7 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "OpenDeal"));
             self.inner.unary(req, path, codec).await
         }
-        /// Gets the seat's observation, at once or when the seat owes a decision. Safe to retry.
+        /// Gets the seat's observation, immediately or when the seat owes a decision. Safe to retry.
         pub async fn observe(
             &mut self,
             request: impl tonic::IntoRequest<super::ObserveRequest>,
@@ -3344,7 +3344,7 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "Observe"));
             self.inner.unary(req, path, codec).await
         }
-        /// Makes the seat's decision. Safe to retry: the same decision with the same action changes nothing.
+        /// Makes the seat's decision. Safe to retry: a repeated decision with the same action changes nothing.
         pub async fn act(
             &mut self,
             request: impl tonic::IntoRequest<super::ActRequest>,
@@ -3366,8 +3366,8 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "Act"));
             self.inner.unary(req, path, codec).await
         }
-        /// Asks for the next episode, for a seat, when the present one is over; answers when it begins: when every agent has asked and, with
-        /// `host_begins`, the host has called ResetMatch. An agent that plays against bots alone may leave an episode before its end, unless the match has
+        /// Asks for the next episode, for a seat, when the present one is over. Responds when the next episode begins: when every agent has asked and, with
+        /// `host_begins`, the host has called ResetMatch. An agent that plays only against bots may leave an episode before its end, unless the match has
         /// `episodes`, `host_begins` or fair deals. Safe to retry with `episode`.
         pub async fn reset(
             &mut self,
@@ -3390,8 +3390,8 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "Reset"));
             self.inner.unary(req, path, codec).await
         }
-        /// Begins the next episode, for the host: at any time, or where deals are fair when the present one is over. With `host_begins` it waits until
-        /// every agent has called Reset, and so has seen the end of the present one. Safe to retry with `episode`.
+        /// Begins the next episode, for the host, at any time. With fair deals, the present episode must be over. With `host_begins` the call waits until
+        /// every agent has called Reset, so all have seen the end of the present episode. Safe to retry with `episode`.
         pub async fn reset_match(
             &mut self,
             request: impl tonic::IntoRequest<super::ResetMatchRequest>,
@@ -3416,7 +3416,7 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "ResetMatch"));
             self.inner.unary(req, path, codec).await
         }
-        /// Gives up the present episode for a seat: the seat is last, the others share the first place. The host names the seat. Safe to retry with
+        /// Gives up the present episode for a seat: the seat is last, the other seats share the first place. The host names the seat. Safe to retry with
         /// `episode`.
         pub async fn resign(
             &mut self,
@@ -3439,9 +3439,9 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "Resign"));
             self.inner.unary(req, path, codec).await
         }
-        /// Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is sent when the stream opens, and
-        /// checked for each request. A request that fails gets an error, and the stream continues. A request that waits delays those after it: to
-        /// resign meanwhile, call Resign separately.
+        /// Runs Observe, Act, Reset and Resign on one stream, in order. It is faster than single calls. The client sends the token when it opens the stream,
+        /// and the server checks it for each request. A request that fails gets an error, and the stream continues. A request that waits delays the requests
+        /// after it. To resign while one waits, call Resign separately.
         pub async fn play(
             &mut self,
             request: impl tonic::IntoStreamingRequest<Message = super::PlayRequest>,
@@ -3466,9 +3466,9 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "Play"));
             self.inner.streaming(req, path, codec).await
         }
-        /// Gets an episode position by position: to a seat as it saw it; to the host, to holders of the spectators' token and, unless the match is
-        /// private, to callers without a token, as the public may see it. While the episode is played it shows the viewer's own decisions, afterwards all
-        /// of them and the key, so that everything can be verified. Safe to retry.
+        /// Gets an episode position by position. A seat gets what it saw. The host and spectators get the public view; so do callers without a token, unless
+        /// the match is private. During the episode, it shows the viewer's own decisions. Afterwards, it shows all decisions and the key, so that you can
+        /// verify everything. Safe to retry.
         pub async fn get_replay(
             &mut self,
             request: impl tonic::IntoRequest<super::GetReplayRequest>,
@@ -3493,9 +3493,9 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "GetReplay"));
             self.inner.unary(req, path, codec).await
         }
-        /// Streams every position as the public may see it, as the match is played. A private match needs one of its tokens. Ends when the host closes the
-        /// match, or all `episodes` have been played. A client that loses the stream resumes after the last frame that it has. A slow client falls behind
-        /// and delays no one.
+        /// Streams the public view of every position while the match is played. A private match needs one of its tokens. Ends when the host closes the
+        /// match, or after the last of `episodes`. After a lost stream, resume with the last frame that you have. A slow client falls behind and delays no
+        /// other caller.
         pub async fn watch(
             &mut self,
             request: impl tonic::IntoRequest<super::WatchRequest>,
@@ -3578,7 +3578,7 @@ pub mod match_service_server {
             tonic::Response<super::GetMatchResponse>,
             tonic::Status,
         >;
-        /// Lists the matches that are not private, and closed ones for a while. Shows no seed of an open match. Safe to retry.
+        /// Lists the matches that are not private. Closed matches stay in the list for a while. Shows no seed of an open match. Safe to retry.
         async fn list_matches(
             &self,
             request: tonic::Request<super::ListMatchesRequest>,
@@ -3594,14 +3594,14 @@ pub mod match_service_server {
             tonic::Response<super::JoinMatchResponse>,
             tonic::Status,
         >;
-        /// Gives an agent's seat to another agent, or to one that has lost its token; host only. The former invitation and token become invalid.
+        /// Gives an agent's seat to another agent, or again to an agent that has lost its token; host only. The former invitation and token become invalid.
         async fn invite(
             &self,
             request: tonic::Request<super::InviteRequest>,
         ) -> std::result::Result<tonic::Response<super::InviteResponse>, tonic::Status>;
-        /// Opens the seat's part of the deals, where deals are fair; answers when all agents have joined. Call it only when `Match.fair.seat_commitments`
-        /// has one for every agent: the call tells the server the secret. When all have opened, the first episode is dealt. A seat that has not after 30
-        /// seconds forfeits the match. Safe to retry.
+        /// Sends the seat's secret for fair deals, and responds when all agents have joined. Call it only when `Match.fair.seat_commitments` has a
+        /// commitment of every agent, because the call tells the server the secret. The server deals the first episode when it has all secrets. A seat that
+        /// does not call within the server's opening timeout (by default 30 seconds) forfeits the match. Safe to retry.
         async fn open_deal(
             &self,
             request: tonic::Request<super::OpenDealRequest>,
@@ -3609,25 +3609,25 @@ pub mod match_service_server {
             tonic::Response<super::OpenDealResponse>,
             tonic::Status,
         >;
-        /// Gets the seat's observation, at once or when the seat owes a decision. Safe to retry.
+        /// Gets the seat's observation, immediately or when the seat owes a decision. Safe to retry.
         async fn observe(
             &self,
             request: tonic::Request<super::ObserveRequest>,
         ) -> std::result::Result<tonic::Response<super::ObserveResponse>, tonic::Status>;
-        /// Makes the seat's decision. Safe to retry: the same decision with the same action changes nothing.
+        /// Makes the seat's decision. Safe to retry: a repeated decision with the same action changes nothing.
         async fn act(
             &self,
             request: tonic::Request<super::ActRequest>,
         ) -> std::result::Result<tonic::Response<super::ActResponse>, tonic::Status>;
-        /// Asks for the next episode, for a seat, when the present one is over; answers when it begins: when every agent has asked and, with
-        /// `host_begins`, the host has called ResetMatch. An agent that plays against bots alone may leave an episode before its end, unless the match has
+        /// Asks for the next episode, for a seat, when the present one is over. Responds when the next episode begins: when every agent has asked and, with
+        /// `host_begins`, the host has called ResetMatch. An agent that plays only against bots may leave an episode before its end, unless the match has
         /// `episodes`, `host_begins` or fair deals. Safe to retry with `episode`.
         async fn reset(
             &self,
             request: tonic::Request<super::ResetRequest>,
         ) -> std::result::Result<tonic::Response<super::ResetResponse>, tonic::Status>;
-        /// Begins the next episode, for the host: at any time, or where deals are fair when the present one is over. With `host_begins` it waits until
-        /// every agent has called Reset, and so has seen the end of the present one. Safe to retry with `episode`.
+        /// Begins the next episode, for the host, at any time. With fair deals, the present episode must be over. With `host_begins` the call waits until
+        /// every agent has called Reset, so all have seen the end of the present episode. Safe to retry with `episode`.
         async fn reset_match(
             &self,
             request: tonic::Request<super::ResetMatchRequest>,
@@ -3635,7 +3635,7 @@ pub mod match_service_server {
             tonic::Response<super::ResetMatchResponse>,
             tonic::Status,
         >;
-        /// Gives up the present episode for a seat: the seat is last, the others share the first place. The host names the seat. Safe to retry with
+        /// Gives up the present episode for a seat: the seat is last, the other seats share the first place. The host names the seat. Safe to retry with
         /// `episode`.
         async fn resign(
             &self,
@@ -3647,16 +3647,16 @@ pub mod match_service_server {
             >
             + std::marker::Send
             + 'static;
-        /// Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is sent when the stream opens, and
-        /// checked for each request. A request that fails gets an error, and the stream continues. A request that waits delays those after it: to
-        /// resign meanwhile, call Resign separately.
+        /// Runs Observe, Act, Reset and Resign on one stream, in order. It is faster than single calls. The client sends the token when it opens the stream,
+        /// and the server checks it for each request. A request that fails gets an error, and the stream continues. A request that waits delays the requests
+        /// after it. To resign while one waits, call Resign separately.
         async fn play(
             &self,
             request: tonic::Request<tonic::Streaming<super::PlayRequest>>,
         ) -> std::result::Result<tonic::Response<Self::PlayStream>, tonic::Status>;
-        /// Gets an episode position by position: to a seat as it saw it; to the host, to holders of the spectators' token and, unless the match is
-        /// private, to callers without a token, as the public may see it. While the episode is played it shows the viewer's own decisions, afterwards all
-        /// of them and the key, so that everything can be verified. Safe to retry.
+        /// Gets an episode position by position. A seat gets what it saw. The host and spectators get the public view; so do callers without a token, unless
+        /// the match is private. During the episode, it shows the viewer's own decisions. Afterwards, it shows all decisions and the key, so that you can
+        /// verify everything. Safe to retry.
         async fn get_replay(
             &self,
             request: tonic::Request<super::GetReplayRequest>,
@@ -3670,9 +3670,9 @@ pub mod match_service_server {
             >
             + std::marker::Send
             + 'static;
-        /// Streams every position as the public may see it, as the match is played. A private match needs one of its tokens. Ends when the host closes the
-        /// match, or all `episodes` have been played. A client that loses the stream resumes after the last frame that it has. A slow client falls behind
-        /// and delays no one.
+        /// Streams the public view of every position while the match is played. A private match needs one of its tokens. Ends when the host closes the
+        /// match, or after the last of `episodes`. After a lost stream, resume with the last frame that you have. A slow client falls behind and delays no
+        /// other caller.
         async fn watch(
             &self,
             request: tonic::Request<super::WatchRequest>,
@@ -3686,11 +3686,11 @@ pub mod match_service_server {
             tonic::Status,
         >;
     }
-    /// Plays matches. Every error status carries google.rpc.ErrorInfo with a reason and, as metadata, each value of its message.
+    /// Plays matches. Every error status has google.rpc.ErrorInfo: a reason, and each value of the message as metadata.
     ///
-    /// A call that fails changes nothing, with two exceptions that the caller cannot tell apart from success: a lost response, and JOURNAL_FAILED, where
-    /// the change may be unwritten. Repeat the call then: where it is safe to retry, the server answers it again and does it once. A call that waits
-    /// after its change, such as Act with `wait`, also fails when the match closes meanwhile: its change stands.
+    /// A call that fails changes nothing, with two exceptions. After a lost response, the call may have succeeded. After JOURNAL_FAILED, the change may be
+    /// unwritten. Repeat the call then: if it is safe to retry, the server makes the change once. A call that waits after its change, such as Act with
+    /// `wait`, also fails when the match closes. Its change remains.
     ///
     /// What a method does depends on the state of the match:
     ///
@@ -3706,11 +3706,11 @@ pub mod match_service_server {
     /// GetReplay   NOT_DEALT                 own decisions                all decisions, the key  all decisions, the key
     /// Watch       waits for the deal        shows each position          waits                   shows the rest, ends
     ///
-    /// (1) NOT_DEALT once all have joined: agents are opening their parts of the deal. (2) Unless all `episodes` have been played: then Observe shows
-    /// how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) If the call that ended the episode is repeated,
-    /// it succeeds. (4) An agent that plays against bots alone leaves the episode and begins the next, unless Reset says otherwise. (5) EPISODE_NOT_OVER
-    /// where deals are fair. (6) With `host_begins` it waits until every agent has called Reset. A match that closed without its host fails with
-    /// MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD or SHUTTING_DOWN.
+    /// (1) NOT_DEALT once all have joined, because agents are then sending their secrets. (2) After all `episodes`, Observe shows the end of the last one,
+    /// Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) A repeated call that ended the episode succeeds. (4) An agent that plays
+    /// only against bots leaves the episode and begins the next, with the exceptions of Reset. (5) EPISODE_NOT_OVER with fair deals. (6) With
+    /// `host_begins` it waits until every agent has called Reset. If the server closed the match before its end, calls fail with MATCH_EXPIRED,
+    /// BOT_FAILED, DEAL_WITHHELD or SHUTTING_DOWN instead of MATCH_CLOSED.
     #[derive(Debug)]
     pub struct MatchServiceServer<T> {
         inner: Arc<T>,
@@ -4503,16 +4503,16 @@ pub mod match_service_server {
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CreateSearchRequest {
-    /// Which environments of a batch, as in ResetBatchRequest. Empty for a match.
+    /// The environments of a batch, as in ResetBatchRequest. Empty for a match.
     #[prost(bytes = "bytes", tag = "3")]
     pub mask: ::prost::bytes::Bytes,
-    /// How many worlds to sample for each of them, or for the seat; 0 for 1. Those of one environment are adjacent.
+    /// The number of worlds to sample for each environment, or for the seat; 0 for 1. The worlds of one environment are adjacent.
     #[prost(uint32, tag = "4")]
     pub worlds: u32,
-    /// How many places the search has; 0 for as many as worlds.
+    /// The number of places of the search; 0 for as many as worlds.
     #[prost(uint32, tag = "5")]
     pub places: u32,
-    /// The seed that the worlds and the chance in each follow from; absent, the server draws one.
+    /// The seed that determines the worlds and the chance events in each. If absent, the server draws one.
     #[prost(fixed64, optional, tag = "6")]
     pub seed: ::core::option::Option<u64>,
     #[prost(enumeration = "RewardKind", tag = "7")]
@@ -4520,20 +4520,20 @@ pub struct CreateSearchRequest {
     /// Whether the engine plays decisions with a single legal action.
     #[prost(bool, tag = "8")]
     pub skip_forced: bool,
-    /// The largest message that the client takes, in bytes; 0 for 4 MiB.
+    /// The maximum message size that the client accepts, in bytes; 0 for 4 MiB.
     #[prost(uint32, tag = "9")]
     pub max_message_bytes: u32,
-    /// A new random UUID, or empty. A repeated request with the same one gets the same search with its rows as they are; with other contents it fails
-    /// with REQUEST_ID_REUSED.
+    /// A new random UUID, or empty. A repeated request with the same id gets the same search with its present rows. With other contents it fails with
+    /// REQUEST_ID_REUSED.
     #[prost(string, tag = "10")]
     pub request_id: ::prost::alloc::string::String,
-    /// What to search in, with the token of its seat or owner.
+    /// The match or batch to search in. The call needs the token of its seat or owner.
     #[prost(oneof = "create_search_request::Of", tags = "1, 2")]
     pub of: ::core::option::Option<create_search_request::Of>,
 }
 /// Nested message and enum types in `CreateSearchRequest`.
 pub mod create_search_request {
-    /// What to search in, with the token of its seat or owner.
+    /// The match or batch to search in. The call needs the token of its seat or owner.
     #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Of {
         #[prost(string, tag = "1")]
@@ -4554,14 +4554,14 @@ pub struct CreateSearchResponse {
 pub struct AdvanceRequest {
     #[prost(string, tag = "1")]
     pub search_id: ::prost::alloc::string::String,
-    /// uint32\[n\]: the places of the worlds, a row each.
+    /// uint32\[n\]: the places of the worlds, one in each row.
     #[prost(bytes = "bytes", tag = "2")]
     pub worlds: ::prost::bytes::Bytes,
     /// uint8\[n\]: the action for each row.
     #[prost(bytes = "bytes", tag = "3")]
     pub actions: ::prost::bytes::Bytes,
-    /// uint32\[n\]: places for the results, all different; the worlds stay as they are unless their place is among these. If empty, each world is played
-    /// in its own place: then `worlds` must not repeat a place.
+    /// uint32\[n\]: places for the results, all different. A world changes only if its place is among these. If empty, each result replaces its world;
+    /// then `worlds` must not repeat a place.
     #[prost(bytes = "bytes", tag = "4")]
     pub into: ::prost::bytes::Bytes,
 }
@@ -4575,15 +4575,15 @@ pub struct AdvanceResponse {
 pub struct RolloutRequest {
     #[prost(string, tag = "1")]
     pub search_id: ::prost::alloc::string::String,
-    /// uint32\[n\]: the places of the worlds, a row each.
+    /// uint32\[n\]: the places of the worlds, one in each row.
     #[prost(bytes = "bytes", tag = "2")]
     pub worlds: ::prost::bytes::Bytes,
-    /// How often each is played; 0 for 1. At most 65536 for all rows together.
+    /// The number of playouts of each world; 0 for 1. At most 65536 for all rows together.
     #[prost(uint32, tag = "3")]
     pub playouts: u32,
     #[prost(enumeration = "RolloutPolicy", tag = "4")]
     pub policy: i32,
-    /// The seed for chance: playout j has the same chance in every world. Absent, the server draws one.
+    /// The seed of chance events. Playout j has the same chance events in every world. If absent, the server draws one.
     #[prost(fixed64, optional, tag = "5")]
     pub seed: ::core::option::Option<u64>,
 }
@@ -4614,12 +4614,12 @@ pub struct Search {
     >,
     #[prost(uint32, tag = "4")]
     pub seats: u32,
-    /// How many worlds were sampled: they fill the first places.
+    /// The number of sampled worlds. They fill the first places.
     #[prost(uint32, tag = "5")]
     pub worlds: u32,
     #[prost(uint32, tag = "6")]
     pub places: u32,
-    /// The seed that the worlds and the chance in each follow from.
+    /// The seed that determines the worlds and the chance events in each.
     #[prost(fixed64, tag = "7")]
     pub seed: u64,
     #[prost(enumeration = "RewardKind", tag = "8")]
@@ -4765,8 +4765,8 @@ pub mod search_service_client {
             self
         }
         /// Samples worlds for the seat of a match, which must owe a decision, or for the deciding seats of a batch. The lease of a search ends with
-        /// CloseSearch, with its connection, and when it is idle for too long; places count as environments. Safe to retry with the same `request_id`.
-        /// Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL, ENVIRONMENTS_FULL or CALLER_FULL.
+        /// CloseSearch, with its connection, or after the idle timeout. Places count as environments. Safe to retry with the same `request_id`. Fails with
+        /// NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL, ENVIRONMENTS_FULL or CALLER_FULL.
         pub async fn create_search(
             &mut self,
             request: impl tonic::IntoRequest<super::CreateSearchRequest>,
@@ -4817,7 +4817,7 @@ pub mod search_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.SearchService", "Advance"));
             self.inner.unary(req, path, codec).await
         }
-        /// Plays copies of worlds to their end, each several times, and gives the mean rewards. Safe to retry with `seed`.
+        /// Plays copies of worlds to their end, each several times, and returns the mean rewards. Safe to retry with `seed`.
         pub async fn rollout(
             &mut self,
             request: impl tonic::IntoRequest<super::RolloutRequest>,
@@ -4884,8 +4884,8 @@ pub mod search_service_server {
     #[async_trait]
     pub trait SearchService: std::marker::Send + std::marker::Sync + 'static {
         /// Samples worlds for the seat of a match, which must owe a decision, or for the deciding seats of a batch. The lease of a search ends with
-        /// CloseSearch, with its connection, and when it is idle for too long; places count as environments. Safe to retry with the same `request_id`.
-        /// Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL, ENVIRONMENTS_FULL or CALLER_FULL.
+        /// CloseSearch, with its connection, or after the idle timeout. Places count as environments. Safe to retry with the same `request_id`. Fails with
+        /// NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL, ENVIRONMENTS_FULL or CALLER_FULL.
         async fn create_search(
             &self,
             request: tonic::Request<super::CreateSearchRequest>,
@@ -4899,7 +4899,7 @@ pub mod search_service_server {
             &self,
             request: tonic::Request<super::AdvanceRequest>,
         ) -> std::result::Result<tonic::Response<super::AdvanceResponse>, tonic::Status>;
-        /// Plays copies of worlds to their end, each several times, and gives the mean rewards. Safe to retry with `seed`.
+        /// Plays copies of worlds to their end, each several times, and returns the mean rewards. Safe to retry with `seed`.
         async fn rollout(
             &self,
             request: tonic::Request<super::RolloutRequest>,

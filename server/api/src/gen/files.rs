@@ -1,8 +1,8 @@
 pub(super) const FILES: &[(&str, &str)] = &[
-("boardwire/v1/batch.proto", r#"// Thousands of environments a call, for training. One trusted owner plays all agents.
+("boardwire/v1/batch.proto", r#"// Steps thousands of environments per call, for training. One trusted owner plays all agents.
 //
-// The owner sends its token as `authorization: Bearer TOKEN` in the call's metadata. Views are what the deciding seat may know; but the owner knows
-// the seed, and snapshots and `oracle` hold everything.
+// The owner sends its token as `authorization: Bearer TOKEN` in the call's metadata. A view shows what the deciding seat may know. But the owner
+// knows the seed, and snapshots and `oracle` show everything.
 
 syntax = "proto3";
 
@@ -15,9 +15,9 @@ option go_package = "boardwire/v1;boardwirev1";
 option java_multiple_files = true;
 option java_package = "com.boardwire.v1";
 
-// Steps batches of environments. A call that fails changes nothing. A client that has lost a response repeats the call with the same `request_id`
-// or `sequence`; without one it cannot know what was done. Calls for different environments of a batch may run at once; calls for the same ones
-// wait for each other.
+// Steps batches of environments. A call that fails changes nothing. After a lost response, repeat the call with the same `request_id` or `sequence`.
+// Without one, the client cannot know whether the call succeeded. Calls for different environments of a batch may run at the same time. Calls for the
+// same environment wait for each other.
 //
 // What a method does depends on the state of an environment:
 //
@@ -26,25 +26,25 @@ option java_package = "com.boardwire.v1";
 //                                          with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
 //   ResetBatch  leaves it for the next     begins the next
 //
-// With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next: no environment is ever over.
+// With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next, so no environment is ever over.
 service BatchService {
-  // Opens a batch. Its lease ends with CloseBatch, with its connection unless `keep`, and when it is idle for too long. Safe to retry with the same
-  // `request_id`. Fails with BATCHES_FULL or ENVIRONMENTS_FULL when the server is full, CALLER_FULL when the caller is.
+  // Opens a batch. Its lease ends with CloseBatch, after the idle timeout, or with its connection unless `keep` is set. Safe to retry with the same
+  // `request_id`. Fails with BATCHES_FULL or ENVIRONMENTS_FULL at a limit of the server, and with CALLER_FULL at a limit of the caller.
   rpc OpenBatch(OpenBatchRequest) returns (OpenBatchResponse);
-  // Begins episodes in all environments, or in those of a mask. Safe to retry with `sequence`.
+  // Begins episodes in all environments, or in the environments of a mask. Safe to retry with `sequence`.
   rpc ResetBatch(ResetBatchRequest) returns (ResetBatchResponse);
   // Makes one decision in each environment of a range. Safe to retry with `sequence`. Fails with BATCH_ACTION_ILLEGAL, BATCH_ACTION_OUT_OF_RANGE or
-  // ENVIRONMENT_OVER for the first such environment, or with SEQUENCE_STALE; then no environment has been stepped.
+  // ENVIRONMENT_OVER for the first such environment, or with SEQUENCE_STALE. A failed call steps no environment.
   rpc StepBatch(StepBatchRequest) returns (StepBatchResponse);
-  // StepBatch and ResetBatch on one stream, answered in order: faster than single calls. Send the actions of one half of the environments while the
-  // other half's are being decided. A request that fails gets an error, and the stream continues.
+  // Runs StepBatch and ResetBatch on one stream, in order. It is faster than single calls. The server can step one half of the environments while the
+  // client decides for the other half. A request that fails gets an error, and the stream continues.
   rpc RunBatch(stream RunBatchRequest) returns (stream RunBatchResponse);
-  // Saves all environments, or those of a mask, as opaque bytes that hold everything. Safe to retry.
+  // Saves all environments, or the environments of a mask. The bytes are opaque and hold everything. Safe to retry.
   rpc SaveBatch(SaveBatchRequest) returns (SaveBatchResponse);
-  // Replaces environments of a batch by saved ones, which continue exactly as the saved environments would have. The response takes a sequence
-  // number, as steps do. Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
+  // Replaces environments of a batch by saved ones. They continue exactly as the saved environments would have. The response has a sequence number,
+  // like that of a step. Safe to retry. Fails with SNAPSHOT_INVALID if the bytes were altered or belong to another table.
   rpc LoadBatch(LoadBatchRequest) returns (LoadBatchResponse);
-  // The position of an environment as text for people and language models, as a seat may know it. Safe to retry.
+  // Describes the position of an environment as text for people and language models, with what a seat may know. Safe to retry.
   rpc DescribeEnvironment(DescribeEnvironmentRequest) returns (DescribeEnvironmentResponse);
   // Closes a batch. A second call fails with BATCH_UNKNOWN.
   rpc CloseBatch(CloseBatchRequest) returns (CloseBatchResponse);
@@ -52,12 +52,12 @@ service BatchService {
 
 message OpenBatchRequest {
   BatchConfig config = 1;
-  // The largest message that the client takes, in bytes; 0 for 4 MiB, gRPC's default. A batch whose rows do not fit is refused.
+  // The maximum message size that the client accepts, in bytes; 0 for 4 MiB, gRPC's default. The server refuses a batch whose rows do not fit.
   uint32 max_message_bytes = 2;
   // Whether the batch outlives its connection.
   bool keep = 3;
-  // A new random UUID, or empty. A repeated request with the same one, from the same account where that is known, gets the first response, and the
-  // lease moves to its connection; with other contents it fails with REQUEST_ID_REUSED.
+  // A new random UUID, or empty. A repeated request with the same id gets the first response, and the lease moves to its connection. With other
+  // contents or from another account, it fails with REQUEST_ID_REUSED.
   string request_id = 4;
 }
 
@@ -68,21 +68,21 @@ message OpenBatchResponse {
   string token = 2;
 }
 
-// Without seeds each environment begins its next episode, or its episode 0 if it was neither reset nor stepped.
+// Without seeds, each environment begins its next episode. An environment that was neither reset nor stepped begins its episode 0.
 message ResetBatchRequest {
   string batch_id = 1;
-  // Which environments: environment `i` is bit `i % 8` of byte `i / 8`. Empty for all.
+  // Selects environments: environment `i` is bit `i % 8` of byte `i / 8`. Empty for all.
   bytes mask = 2;
   // A new batch seed for these environments, which begin episode 0 as if opened with it.
   optional fixed64 seed = 3;
-  // The seed of this episode for each of these environments, ascending; or empty. Later ones follow from the batch seed.
+  // The seed of this episode for each of these environments, in ascending order; or empty. Later seeds follow from the batch seed.
   repeated fixed64 seeds = 4;
   // As in StepBatchRequest, for all environments.
   optional uint64 sequence = 5;
 }
 
 message ResetBatchResponse {
-  // The rows of all environments; those that were not reset have no rewards.
+  // The rows of all environments. Rows of environments that were not reset have no rewards.
   Step step = 1;
 }
 
@@ -92,13 +92,13 @@ message StepBatchRequest {
   bytes actions = 2;
   // The first environment.
   uint32 first = 3;
-  // How many; 0 for all from `first`.
+  // The number of environments; 0 for all from `first`.
   uint32 count = 4;
-  // The sequence number of the response: one more than that of the last response for these environments. A repeated request gets the first
-  // response, and steps nothing twice. Any other number, or other contents, fails with SEQUENCE_STALE. Absent: the next.
+  // The sequence number of the response: one more than that of the last response for these environments. If absent, the next number. A repeated
+  // request gets the first response and steps nothing again. Another number or other contents fail with SEQUENCE_STALE.
   optional uint64 sequence = 5;
-  // Which of them decide: environment `first + i` is bit i % 8 of byte i / 8. The others ignore their actions, stay as they are, and show no
-  // reward. Empty for all.
+  // Selects the environments that decide: environment `first + i` is bit `i % 8` of byte `i / 8`. Empty for all. The other environments ignore their
+  // actions, do not change, and show no reward.
   bytes mask = 6;
 }
 
@@ -107,9 +107,9 @@ message StepBatchResponse {
   Step step = 1;
 }
 
-// One request of a RunBatch stream, for a batch of the token that opened the stream.
+// A request on a RunBatch stream. The token that opened the stream must be the batch's token.
 message RunBatchRequest {
-  // A number of the client's choice, repeated in the response.
+  // A number that the client chooses. The response repeats it.
   uint32 tag = 1;
   oneof request {
     StepBatchRequest step = 2;
@@ -121,7 +121,7 @@ message RunBatchResponse {
   uint32 tag = 1;
   oneof answer {
     Step step = 2;
-    // Why the request failed, with google.rpc.ErrorInfo among the details.
+    // The error of a failed request, with google.rpc.ErrorInfo in the details.
     google.rpc.Status error = 15;
   }
 }
@@ -133,7 +133,7 @@ message SaveBatchRequest {
 }
 
 message SaveBatchResponse {
-  // For LoadBatch of a server with the same snapshot key.
+  // LoadBatch accepts it on a server with the same snapshot key.
   bytes snapshot = 1;
 }
 
@@ -152,7 +152,7 @@ message LoadBatchRequest {
   // A batch of the same table and `skip_forced` as the saved one.
   string batch_id = 1;
   bytes snapshot = 2;
-  // The environments to replace, as in ResetBatchRequest: as many as were saved, each of the same line-up as the saved one.
+  // The environments to replace, as in ResetBatchRequest: as many as were saved, each with the line-up of its saved environment.
   bytes mask = 3;
 }
 
@@ -171,68 +171,68 @@ message BatchConfig {
   string game = 1;
   // Environment number i has line-up `i % line_ups`. At most 1,024, all with the same number of seats.
   repeated LineUp line_ups = 2;
-  // Options by name; missing ones have their defaults. A batch that exists has every option with its value.
+  // Options by name. Missing options have their defaults. `Batch.config` has the value of every option.
   map<string, string> options = 3;
   uint32 environments = 4;
-  // The number of the first environment. What environment number i plays depends on i and `seed` alone: parts of a large batch can be opened
+  // The number of the first environment. The episodes of environment number i depend only on i and `seed`. So you can open parts of a large batch
   // separately.
   uint64 first_environment = 5;
-  // The seed that the seeds of all episodes follow from; absent, the server draws one.
+  // The seed that determines the seeds of all episodes. If absent, the server draws one.
   optional fixed64 seed = 6;
-  // Whether the line-ups play the same deals in turn: environment i gets the seeds that environment `i / line_ups` would get without this option.
+  // Whether all line-ups play the same deals. Environment i then gets the seeds that environment `i / line_ups` would get without this option.
   bool duplicate_deals = 7;
   RewardKind reward = 8;
   AutoresetMode autoreset = 9;
   IllegalActionPolicy illegal_actions = 10;
-  // Whether the engine plays agents' decisions with a single legal action. `ply` then reveals forced decisions: harmless, since one owner plays all
-  // agents.
+  // Whether the engine plays agents' decisions with a single legal action. `ply` then reveals forced decisions. That is harmless, because one owner
+  // plays all agents.
   bool skip_forced = 11;
   BatchColumns columns = 12;
 }
 
-// Many environments of one table, stepped together by one trusted owner.
+// Many environments of one table, which one trusted owner steps together.
 message Batch {
   string id = 1;
   BatchConfig config = 2;
   uint32 view_bytes = 3;
   uint32 mask_bytes = 4;
-  // The most agents that a line-up has: the rows of an episode in `Step.final_view`.
+  // The maximum number of agents in a line-up. `Step.final_view` has this many rows for each episode.
   uint32 agents = 5;
   string spec_digest = 6;
 }
 
 message LineUp {
-  // By seat; at least one is an agent, which the owner of the batch plays.
+  // The player at each seat. At least one is an agent, which the owner of the batch plays.
   repeated Player players = 1;
 }
 
-// Columns of Step that are sent on request.
+// Columns of Step that the server sends on request.
 message BatchColumns {
   bool scores = 1;
   bool final_views = 2;
   bool episodes = 3;
-  // `oracle` and `oracle_mask`: for critics in training, which may see more than the seats that act.
+  // `oracle` and `oracle_mask`: for critics in training, which may see more than the deciding seat.
   bool oracle = 4;
   // `advice` of this bot or policy.
   Player advice = 5;
-  // `advice_shares` of the same.
+  // `advice_shares` of this bot or policy.
   bool advice_shares = 6;
 }
 
-// The decisions of environments of a batch, or of worlds of a search: n rows in columns, numbers low byte first. k is the number of episodes that
-// ended in this step. A search sends `seat`, `flags`, `ply`, `reward`, `mask` and `view` alone.
+// The decisions of a batch's environments, or of a search's worlds, as columns with n rows. Numbers have their low byte first. k is the number of
+// episodes that ended in this step. A search sends only `seat`, `flags`, `ply`, `reward`, `mask` and `view`.
 message Step {
   // The environment of the first row.
   uint32 first = 1;
-  // The number of this response: one more than the highest that covered any of its environments, from 1.
+  // The number of this response, from 1: one more than the highest number of an earlier response with any of its environments.
   uint64 sequence = 2;
   // uint8[n]: the seat that decides; 255 when the episode is over. In a batch: the lowest pending agent. In a search: the seat that the world was
-  // sampled for if it is pending, else the lowest that is.
+  // sampled for if it is pending, else the lowest pending seat.
   bytes seat = 3;
-  // uint8[n], a sum of: 1 terminated, 2 truncated, 4 another action was played for an illegal one, 8 forfeited (with 1). With
-  // AUTORESET_MODE_SAME_STEP they describe the episode that ended.
+  // uint8[n], a sum of: 1 terminated, 2 truncated, 4 the server replaced an illegal action, 8 forfeited (with 1). With AUTORESET_MODE_SAME_STEP they
+  // describe the episode that ended.
   bytes flags = 4;
-  // uint32[n]: how many actions have been applied in the episode; in a search, since the world was sampled.
+  // uint32[n]: the number of actions applied in the episode; in a search, since the world was sampled.
   bytes ply = 5;
   // float32[n, seats]: the reward of each seat in seat order; zero unless an episode ended in this step.
   bytes reward = 6;
@@ -246,37 +246,37 @@ message Step {
   bytes scores = 10;
   // uint8[k, seats]: their places, 1 is first; zero when truncated; on request.
   bytes ranks = 11;
-  // uint8[k, agents, view_bytes]: what their agents, ascending, saw at the end; zero where a line-up has fewer; on request.
+  // uint8[k, agents, view_bytes]: the final view of each agent, in seat order; zero where a line-up has fewer agents; on request.
   bytes final_view = 12;
-  // uint8[n]: what the player of `BatchColumns.advice` would choose in place of the seat, from what the seat knows; 255 when over; on request.
+  // uint8[n]: the action that `BatchColumns.advice` would choose from what the row's seat knows; 255 when over; on request.
   bytes advice = 13;
-  // uint8[n, seats, view_bytes]: what each seat may know, from the row's seat clockwise, each laid out as `view`; all zero when over; on request.
-  // Together they show everything except what no seat knows.
+  // uint8[n, seats, view_bytes]: the view of each seat, clockwise from the row's seat, each laid out as `view`; all zero when over; on request.
+  // Together they show everything that any seat knows.
   bytes oracle = 14;
-  // uint8[n, view_bytes]: what the row's seat may know; when over, what the lowest agent may know, or in a search the seat that the world was
-  // sampled for.
+  // uint8[n, view_bytes]: what the row's seat may know. When over: what the lowest agent may know, or in a search the seat that the world was sampled
+  // for.
   bytes view = 15;
-  // float32[n, actions]: how `advice` weighs each action, summing to 1: the share of `mc`'s playouts, a policy's probabilities; for other bots 1
-  // for their choice. All zero when over; on request.
+  // float32[n, actions]: the weight that `advice` gives each action; the sum is 1. For `mc` its share of the playouts, for a policy its probability,
+  // for other bots 1 for their choice. All zero when over; on request.
   bytes advice_shares = 16;
-  // uint8[n, seats, mask_bytes]: the legal actions of each seat, from the row's seat clockwise, each as `mask`; all zero for seats that are not
+  // uint8[n, seats, mask_bytes]: the legal actions of each seat, clockwise from the row's seat, each as `mask`; all zero for seats that are not
   // pending; on request, with `oracle`.
   bytes oracle_mask = 17;
 }
 
-// What happens to an environment whose episode has ended, as in Gymnasium.
+// What happens when an episode has ended, as in Gymnasium.
 enum AutoresetMode {
   AUTORESET_MODE_UNSPECIFIED = 0;
-  // The next step ignores its action and begins the next episode: its row shows the first decision, without reward or flags.
+  // The next step ignores its action and begins the next episode. Its row shows the first decision, without reward or flags.
   AUTORESET_MODE_NEXT_STEP = 1;
-  // The same step begins the next episode: its row shows the first decision, with the rewards and flags of the episode that ended.
+  // The same step begins the next episode. Its row shows the first decision, with the rewards and flags of the episode that ended.
   AUTORESET_MODE_SAME_STEP = 2;
-  // The environment stays as it ended. Steps of it fail with ENVIRONMENT_OVER until ResetBatch begins the next episode.
+  // The environment stays in its final position. Its steps fail with ENVIRONMENT_OVER until ResetBatch begins the next episode.
   AUTORESET_MODE_DISABLED = 3;
 }
 "#),
 
-("boardwire/v1/catalog.proto", r#"// What the server is and what can be played: games, options, actions, layouts of views, tables.
+("boardwire/v1/catalog.proto", r#"// Describes the server and its games: options, actions, layouts of views, component tables.
 
 syntax = "proto3";
 
@@ -288,7 +288,7 @@ option go_package = "boardwire/v1;boardwirev1";
 option java_multiple_files = true;
 option java_package = "com.boardwire.v1";
 
-// Describes the server and its games. The descriptions do not change while the server runs: fetch them once. All calls are safe to retry, and need
+// Describes the server and its games. The descriptions do not change while the server runs, so fetch them once. All calls are safe to retry and need
 // no token.
 //
 //   method     unknown game     impossible seats or options
@@ -298,7 +298,7 @@ service CatalogService {
   rpc GetServer(GetServerRequest) returns (GetServerResponse);
   // Lists the games, in the order of their ids in the catalogue.
   rpc ListGames(ListGamesRequest) returns (ListGamesResponse);
-  // Gets everything about one table of a game: a number of seats with options.
+  // Gets the description of one table of a game: a number of seats with options.
   rpc GetGame(GetGameRequest) returns (GetGameResponse);
 }
 
@@ -309,9 +309,9 @@ message GetServerResponse {
 }
 
 message ListGamesRequest {
-  // 0 leaves it to the server.
+  // The maximum number of games; 0 lets the server choose.
   int32 page_size = 1;
-  // `next_page_token` of the page before; empty for the first page.
+  // `next_page_token` of the previous page; empty for the first page.
   string page_token = 2;
 }
 
@@ -324,7 +324,7 @@ message ListGamesResponse {
 message GetGameRequest {
   // The game's id, such as `faraway`.
   string game = 1;
-  // 0 for the fewest that the game has.
+  // 0 for the minimum number of the game.
   uint32 seats = 2;
   map<string, string> options = 3;
 }
@@ -336,24 +336,24 @@ message GetGameResponse {
 message Server {
   string version = 1;
   repeated string protocols = 2;
-  // Optional parts of the protocol that it has, by the names in docs/protocol.md.
+  // The optional parts of the protocol that the server supports, by their names in docs/protocol.md.
   repeated string features = 3;
   Limits limits = 4;
 }
 
 message Limits {
-  // The largest message that it sends, and that LoadBatch takes.
+  // The maximum size of a message that the server sends, and that LoadBatch accepts, in bytes.
   uint32 message_bytes = 1;
-  // Open matches, of all callers.
+  // The maximum number of open matches of all callers.
   uint32 matches = 2;
   uint32 matches_per_caller = 3;
-  // Waiting calls of one seat.
+  // The maximum number of waiting calls of one seat.
   uint32 waiting_calls = 4;
   // How long an idle match stays open.
   google.protobuf.Duration match_idle_timeout = 5;
-  // Open batches and searches, of all callers; one caller may have three quarters of them.
+  // The maximum number of open batches and searches of all callers. One caller may have three quarters of them.
   uint32 batches = 6;
-  // Environments and places of all batches and searches.
+  // The maximum number of environments and places of all batches and searches.
   uint32 environments = 7;
   uint32 environments_per_caller = 8;
   // How long an idle batch or search stays open.
@@ -362,7 +362,7 @@ message Limits {
 
 // A game before seats and options are chosen.
 message Game {
-  // Such as `golden_compass`.
+  // The id, such as `golden_compass`.
   string id = 1;
   // The name on the box.
   string name = 2;
@@ -377,16 +377,16 @@ message Game {
 
 message GameOption {
   string name = 1;
-  // One sentence on what it does.
+  // One sentence that says what it does.
   string description = 2;
   string default_value = 3;
-  // The values, if they are few words; a flag has `true` and `false`.
+  // The allowed values, if the option has a few named values. A flag has `true` and `false`.
   repeated string choices = 4;
   optional sint64 min = 5;
   optional sint64 max = 6;
 }
 
-// One table of a game, with seats and options. Steps and observations carry data laid out as described here.
+// One table of a game, with seats and options. It describes the layout of the data in steps and observations.
 message GameSpec {
   Game game = 1;
   uint32 seats = 2;
@@ -400,11 +400,11 @@ message GameSpec {
   uint32 mask_bytes = 7;
   // The component catalogue as integer matrices.
   repeated ComponentTable tables = 8;
-  // An episode is truncated after so many plies.
+  // The number of plies after which an episode is truncated.
   uint32 max_plies = 9;
   sint32 min_score = 10;
   sint32 max_score = 11;
-  // The BLAKE3 digest of all facts here: 64 hexadecimal digits.
+  // The BLAKE3 digest of this description: 64 hexadecimal digits.
   string spec_digest = 12;
   // The fields of the public's view.
   repeated ViewField public_fields = 13;
@@ -412,24 +412,24 @@ message GameSpec {
 }
 
 message Action {
-  // The words for it, unique in the game.
+  // The text of the action, unique in the game.
   string label = 1;
   // What it does, such as `draft`.
   string verb = 2;
-  // The table of the component that it concerns; empty for none.
+  // The table of the component that the action uses; empty for none.
   string table = 3;
   // The row of that table; without a table, a number that distinguishes actions with the same verb.
   uint32 row = 4;
 }
 
 message ViewField {
-  // Such as `lines`.
+  // The name, such as `lines`.
   string name = 1;
-  // The byte at which it begins.
+  // The offset of its first byte.
   uint32 offset = 2;
-  // The dimensions, slowest first; none for a single value.
+  // The dimensions, the slowest-changing first; none for a single value.
   repeated Axis axes = 3;
-  // The largest value. Above 255 a value has two bytes, low byte first; otherwise one.
+  // The maximum value. If it is above 255, a value has two bytes, low byte first; otherwise one byte.
   uint32 max = 4;
   ValueKind kind = 5;
   // The table whose rows the values name, for VALUE_KIND_ID.
@@ -438,34 +438,34 @@ message ViewField {
   repeated string names = 7;
   // One sentence for people.
   string description = 8;
-  // What values seldom exceed in ordinary play, to scale by: at most `max`, which can be far higher.
+  // A value that is seldom exceeded in ordinary play; use it to scale. At most `max`, which can be much higher.
   uint32 usual_max = 9;
-  // How many values of a seat can be the same row at once, for VALUE_KIND_ID; otherwise 1.
+  // How many values of a seat can name the same row at the same time, for VALUE_KIND_ID; otherwise 1.
   uint32 copies = 10;
 }
 
 message Axis {
-  // What is counted: `seat` for all seats from the viewer clockwise, `other seat` for the others, or a word such as `round`.
+  // The meaning of an index: `seat` for all seats clockwise from the viewer, `other seat` for all seats but the viewer, or a word such as `round`.
   string name = 1;
   uint32 size = 2;
   AxisOrder order = 3;
-  // The table whose rows 1, 2, ... are counted; empty for none.
+  // The table whose rows 1, 2, ... the axis lists; empty for none.
   string table = 4;
 }
 
 // A part of the catalogue as a matrix: row `i` describes id `i`.
 message ComponentTable {
-  // Fields, actions and columns refer to it.
+  // The name by which fields, actions and columns refer to the table.
   string name = 1;
   repeated Column columns = 2;
-  // Including row 0, which is all zero and means none.
+  // The number of rows, including row 0, which is all zero and means none.
   uint32 rows = 3;
-  // Row by row, `rows * columns` in all.
+  // The values row by row: `rows * columns` numbers.
   repeated sint32 values = 4;
 }
 
 message Column {
-  // Such as `duration`.
+  // The name, such as `duration`.
   string name = 1;
   ValueKind kind = 2;
   // The table whose rows the values name, for VALUE_KIND_ID.
@@ -477,11 +477,11 @@ message Column {
 // What the positions along an axis mean.
 enum AxisOrder {
   AXIS_ORDER_UNSPECIFIED = 0;
-  // Nothing: a bag of values in ascending order, empty ones (0) last. No other field refers to them by position.
+  // No meaning: the values are in ascending order, with empty ones (0) last. No other field refers to them by position.
   AXIS_ORDER_NONE = 1;
-  // Sooner and later: rounds, turns.
+  // Positions in time: rounds, turns.
   AXIS_ORDER_SEQUENCE = 2;
-  // Which one: seats, cells of a board, rows of a table.
+  // Names of things: seats, cells of a board, rows of a table.
   AXIS_ORDER_PLACES = 3;
 }
 
@@ -518,45 +518,45 @@ message MatchConfig {
   string game = 1;
   // The player at each seat, in seat order.
   repeated Player players = 2;
-  // Options by name; missing ones have their defaults. A match that exists has every option with its value.
+  // Options by name. Missing options have their defaults. `Match.config` has the value of every option.
   map<string, string> options = 3;
   RewardKind reward = 4;
-  // Whether the engine plays the agent's decisions with a single legal action. Only with one agent: others would see that a hidden hand left one
-  // choice.
+  // Whether the engine plays the agent's decisions with a single legal action. Only with one agent, because other agents would see that a hidden hand
+  // left only one choice.
   bool skip_forced = 5;
   IllegalActionPolicy illegal_actions = 6;
-  // Whether the only agent may give the seed of the next episode. For training, never for evaluation: a seed gives away every hidden card.
+  // Whether the only agent may give the seed of the next episode. For training, never for evaluation: a seed reveals every hidden card.
   bool seat_may_seed = 7;
-  // Whether the match is unlisted, and shown only to holders of one of its tokens: host, seats, spectators.
+  // Whether the match is unlisted, and needs one of its tokens to be shown: of the host, a seat or the spectators.
   bool private = 8;
-  // Labels for everyone to see and for ListMatches to filter by. At most 16; names of 1 to 63 bytes of `a-z`, `0-9`, `_`, `-` and `.`, values of at
-  // most 128 bytes.
+  // Public labels, by which ListMatches can filter. At most 16. A name has 1 to 63 bytes of `a-z`, `0-9`, `_`, `-` and `.`, a value at most 128
+  // bytes.
   map<string, string> labels = 9;
-  // The delay before positions are shown, at most a day: by Watch to every caller; by GetReplay, GetMatch and ListMatches to callers that are
-  // neither the host nor a seat.
+  // The delay before the server shows a position, at most a day. Watch delays it for every caller. GetReplay, GetMatch and ListMatches delay it for
+  // callers that are neither the host nor a seat.
   google.protobuf.Duration watch_delay = 10;
-  // Time limits of agents: empty for none; one for all agents; or one for each seat in seat order, where an empty clock is no limit and those of
-  // bots are ignored. A match that exists has one for each seat.
+  // Time limits of agents: empty for none, one for all agents, or one for each seat in seat order. An empty clock is no limit, and clocks of bots are
+  // ignored. `Match.config` has one for each seat.
   repeated Clock clocks = 11;
   // Whether every agent contributes to the deals, so that no party can choose them. Excludes seeds.
   bool fair_deals = 12;
-  // The match closes itself after so many episodes; 0 for no limit. The server keeps replays of the present episode and the four before it: a host
-  // that wants more fetches each when it is over.
+  // The number of episodes after which the match closes; 0 for no limit. The server keeps replays of the present episode and the four before it. To
+  // keep more, the host fetches each replay when its episode is over.
   uint32 episodes = 13;
   // Whether only the host begins episodes, so that it can choose each deal and record each result. Excludes `seat_may_seed`.
   bool host_begins = 14;
 }
 
 message Player {
-  // A client: in a match the agent that joins with the invitation, in a batch its owner.
+  // A client. In a match, the agent that joins with the invitation; in a batch, its owner.
   message Agent {}
 
   // A bot of the server.
   message Bot {
     // `random`, `greedy` or `mc`.
     string name = 1;
-    // Parameters by name; missing ones have their defaults. `greedy` has `worlds`, the number of sampled states that it averages over: 1 to 1024.
-    // `mc` has `playouts`: 1 to 10000.
+    // Parameters by name. Missing parameters have their defaults. `greedy` has `worlds`: it averages over this many sampled states, 1 to 1024. `mc`
+    // has `playouts`: 1 to 10000.
     map<string, uint32> parameters = 2;
   }
 
@@ -582,13 +582,13 @@ message Match {
   MatchState state = 4;
   // Unspecified while the match is open.
   CloseReason close_reason = 5;
-  // The seats of bots and those that agents have joined, ascending.
+  // The seats of bots and the seats that agents have joined, ascending.
   repeated uint32 joined = 6;
-  // The seats that the match waits for, ascending. While it gathers: to join, or to open their part of the deal. While it is played: to decide.
-  // When an episode is over: agents that have not asked for the next one.
+  // The seats that the match waits for, ascending. Before the deal: to join, or to send their secret with OpenDeal. During an episode: to decide.
+  // After an episode: to ask for the next one.
   repeated uint32 waiting_for = 7;
   uint32 episode = 8;
-  // How many actions have been applied in it.
+  // The number of actions applied in the episode.
   uint32 ply = 9;
   // Truncated to the second, like the time below.
   google.protobuf.Timestamp create_time = 10;
@@ -598,36 +598,36 @@ message Match {
   // first), the spec digest (32 bytes), the key (32 bytes) and a secret salt (16 bytes).
   bytes seed_commitment = 12;
   SeedSource seed_source = 13;
-  // What opens the commitment. When the episode is over: a drawn seed to the host and the seats; a given one to the host alone, since later seeds
-  // follow from it. When the match is closed: to everyone.
+  // What opens the commitment. After the episode, the host and the seats see it for a drawn seed. Only the host sees it for a given seed, because
+  // later seeds follow from it. After the match is closed, every caller sees it.
   optional SeedOpening seed_opening = 14;
-  // Present where deals are fair.
+  // Present with fair deals.
   FairDeal fair = 15;
 }
 
-// How deals are made to which all parties contribute. All hashes are SHA-256.
+// A deal to which all parties contribute. All hashes are SHA-256.
 message FairDeal {
   // The server's commitment, 32 bytes: its secret for episode `e`, hashed `e + 1` times.
   bytes server_commitment = 1;
   // The commitment of each seat, in seat order, 32 bytes: the hash of its secret. Empty for bots, and for agents that have not joined.
   repeated bytes seat_commitments = 2;
-  // The secret of each seat, in seat order, 32 bytes. Empty for bots, and until all agents have opened theirs.
+  // The secret of each seat, in seat order, 32 bytes. Empty for bots, and until all agents have sent theirs with OpenDeal.
   repeated bytes seat_secrets = 3;
 }
 
-// A seat's time limits. The clock of a seat runs from when the seat could be shown that it owes a decision, and no bot is thinking, until its Act
-// arrives. Clocks start when all agents have joined, at the latest a minute after the match was created. Connections neither start nor stop them.
-// Time in which the server is down or stalled is not counted.
+// A seat's time limits. The clock of a seat starts when the server can show the seat that it owes a decision, and no bot is thinking. It stops when
+// the seat's Act arrives. Clocks wait until all agents have joined, but at most a minute after the match was created. Connections neither start nor
+// stop them. Time in which the server is down or stalled does not count.
 message Clock {
-  // For each decision, before the bank is used. This and the two below are at most a day.
+  // The time for each decision before the bank is used. This and the two times below are at most a day.
   google.protobuf.Duration limit = 1;
-  // For the whole episode: what decisions take beyond the limit.
+  // The time for the whole episode, for decisions that take longer than the limit.
   google.protobuf.Duration bank = 2;
   // Added to the bank after each decision made in time.
   google.protobuf.Duration increment = 3;
-  // How many times an episode a decision whose time has run out starts again, at most 100.
+  // How many timeouts of an episode the server forgives, at most 100. After each, the time of the decision starts again.
   uint32 strikes = 4;
-  // What happens without a strike left.
+  // What happens at a timeout without a strike left.
   TimeoutPolicy on_timeout = 5;
   // The bot or policy of TIMEOUT_POLICY_BOT.
   Player bot = 6;
@@ -636,7 +636,7 @@ message Clock {
 // What happens when a seat's time has run out.
 enum TimeoutPolicy {
   TIMEOUT_POLICY_UNSPECIFIED = 0;
-  // The episode ends: the seat is last, the others share the first place.
+  // The episode ends: the seat is last, the other seats share the first place.
   TIMEOUT_POLICY_FORFEIT = 1;
   // The server plays the legal action with the lowest index.
   TIMEOUT_POLICY_FIRST_LEGAL = 2;
@@ -654,13 +654,13 @@ message SeedOpening {
   bytes salt = 2;
   // The episode's key, 32 bytes. For a given seed: its 8 bytes, low first, then 24 zero bytes.
   bytes key = 3;
-  // Where deals are fair, the server's secret for this episode, 32 bytes. The key is then the hash of `boardwire fair deal` (19 ASCII characters),
-  // the match's id (32), the episode (4 bytes, low first), this secret, and for each agent's seat, ascending, its number (1 byte) and its secret
-  // (32 bytes).
+  // With fair deals, the server's secret for this episode, 32 bytes. The key is then the hash of `boardwire fair deal` (19 ASCII characters), the
+  // match's id (32), the episode (4 bytes, low first), this secret, and for each agent's seat, ascending, its number (1 byte) and its secret (32
+  // bytes).
   bytes server_secret = 4;
 }
 
-// Lets one agent join, once.
+// Lets one agent join once.
 message Invitation {
   uint32 seat = 1;
   // The secret that JoinMatch takes.
@@ -670,18 +670,18 @@ message Invitation {
 // Where a seed comes from.
 enum SeedSource {
   SEED_SOURCE_UNSPECIFIED = 0;
-  // The server drew it: no party knows it before it is shown.
+  // The server drew it. No party knows it before the server shows it.
   SEED_SOURCE_DRAWN = 1;
-  // The host or the agent gave this seed or one that it follows from: that party can compute every hidden card.
+  // The host or the agent gave this seed, or an earlier one that it follows from. That party can compute every hidden card.
   SEED_SOURCE_GIVEN = 2;
 }
 
-// What a seat is rewarded for at the end of an episode. Rewards are not rules.
+// The reward of a seat at the end of an episode. Rewards are not part of the rules.
 enum RewardKind {
   REWARD_KIND_UNSPECIFIED = 0;
-  // From +1 for the first place to -1 for the last, in equal steps; ties share the mean. Sums to zero.
+  // From +1 for the first place to -1 for the last, in equal steps. Ties share the mean. The sum is zero.
   REWARD_KIND_RANK = 1;
-  // 1 divided between the winners, 0 for the others.
+  // 1 divided between the winners, 0 for the other seats.
   REWARD_KIND_WIN = 2;
   // The seat's score minus the best score of another seat.
   REWARD_KIND_MARGIN = 3;
@@ -697,7 +697,7 @@ enum IllegalActionPolicy {
   ILLEGAL_ACTION_POLICY_FIRST_LEGAL = 2;
   // The server plays a legal action drawn from the episode's seed.
   ILLEGAL_ACTION_POLICY_SEEDED_LEGAL = 3;
-  // The episode ends: the seat is last, the others share the first place.
+  // The episode ends: the seat is last, the other seats share the first place.
   ILLEGAL_ACTION_POLICY_FORFEIT = 4;
 }
 
@@ -708,9 +708,9 @@ enum CloseReason {
   CLOSE_REASON_IDLE = 2;
   CLOSE_REASON_BOT_FAILED = 3;
   CLOSE_REASON_SHUTTING_DOWN = 4;
-  // Agents did not open their parts of the deal: they have forfeited the match.
+  // Agents did not send their secrets with OpenDeal in time, so they forfeited the match.
   CLOSE_REASON_WITHHELD = 5;
-  // All its episodes have been played. Observe still shows how the last one ended.
+  // The match has played all its `episodes`. Observe still shows the end of the last one.
   CLOSE_REASON_FINISHED = 6;
 }
 
@@ -722,14 +722,14 @@ enum MatchState {
   // The present episode has ended; a reset begins the next.
   MATCH_STATE_OVER = 2;
   MATCH_STATE_CLOSED = 3;
-  // Nothing is dealt yet: in a match with fair deals, all agents join and call OpenDeal first.
+  // The first episode is not dealt yet: in a match with fair deals, all agents must join and call OpenDeal first.
   MATCH_STATE_GATHERING = 4;
 }
 "#),
 
 ("boardwire/v1/match_service.proto", r#"// One match between mutually distrusting seats, with agents and server bots in any mix.
 //
-// Seats and host send their token as `authorization: Bearer TOKEN` in the call's metadata. Every response to a seat is made from what that seat may
+// Seats and host send their token as `authorization: Bearer TOKEN` in the call's metadata. A response to a seat contains only what that seat may
 // know.
 
 syntax = "proto3";
@@ -746,11 +746,11 @@ option go_package = "boardwire/v1;boardwirev1";
 option java_multiple_files = true;
 option java_package = "com.boardwire.v1";
 
-// Plays matches. Every error status carries google.rpc.ErrorInfo with a reason and, as metadata, each value of its message.
+// Plays matches. Every error status has google.rpc.ErrorInfo: a reason, and each value of the message as metadata.
 //
-// A call that fails changes nothing, with two exceptions that the caller cannot tell apart from success: a lost response, and JOURNAL_FAILED, where
-// the change may be unwritten. Repeat the call then: where it is safe to retry, the server answers it again and does it once. A call that waits
-// after its change, such as Act with `wait`, also fails when the match closes meanwhile: its change stands.
+// A call that fails changes nothing, with two exceptions. After a lost response, the call may have succeeded. After JOURNAL_FAILED, the change may be
+// unwritten. Repeat the call then: if it is safe to retry, the server makes the change once. A call that waits after its change, such as Act with
+// `wait`, also fails when the match closes. Its change remains.
 //
 // What a method does depends on the state of the match:
 //
@@ -766,52 +766,52 @@ option java_package = "com.boardwire.v1";
 //   GetReplay   NOT_DEALT                 own decisions                all decisions, the key  all decisions, the key
 //   Watch       waits for the deal        shows each position          waits                   shows the rest, ends
 //
-// (1) NOT_DEALT once all have joined: agents are opening their parts of the deal. (2) Unless all `episodes` have been played: then Observe shows
-// how the last one ended, Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) If the call that ended the episode is repeated,
-// it succeeds. (4) An agent that plays against bots alone leaves the episode and begins the next, unless Reset says otherwise. (5) EPISODE_NOT_OVER
-// where deals are fair. (6) With `host_begins` it waits until every agent has called Reset. A match that closed without its host fails with
-// MATCH_EXPIRED, BOT_FAILED, DEAL_WITHHELD or SHUTTING_DOWN.
+// (1) NOT_DEALT once all have joined, because agents are then sending their secrets. (2) After all `episodes`, Observe shows the end of the last one,
+// Act and Resign fail with EPISODE_OVER, and OpenDeal changes nothing. (3) A repeated call that ended the episode succeeds. (4) An agent that plays
+// only against bots leaves the episode and begins the next, with the exceptions of Reset. (5) EPISODE_NOT_OVER with fair deals. (6) With
+// `host_begins` it waits until every agent has called Reset. If the server closed the match before its end, calls fail with MATCH_EXPIRED,
+// BOT_FAILED, DEAL_WITHHELD or SHUTTING_DOWN instead of MATCH_CLOSED.
 service MatchService {
   // Creates a match and deals its first episode. Safe to retry with the same `request_id`.
   rpc CreateMatch(CreateMatchRequest) returns (CreateMatchResponse);
   // Gets what the public may know of a match. A private match needs one of its tokens. The host and the seats also get the seed of an ended episode
   // in an open match. Safe to retry.
   rpc GetMatch(GetMatchRequest) returns (GetMatchResponse);
-  // Lists the matches that are not private, and closed ones for a while. Shows no seed of an open match. Safe to retry.
+  // Lists the matches that are not private. Closed matches stay in the list for a while. Shows no seed of an open match. Safe to retry.
   rpc ListMatches(ListMatchesRequest) returns (ListMatchesResponse);
   // Exchanges an invitation for a seat's token. Safe to retry with the same `request_id`.
   rpc JoinMatch(JoinMatchRequest) returns (JoinMatchResponse);
-  // Gives an agent's seat to another agent, or to one that has lost its token; host only. The former invitation and token become invalid.
+  // Gives an agent's seat to another agent, or again to an agent that has lost its token; host only. The former invitation and token become invalid.
   rpc Invite(InviteRequest) returns (InviteResponse);
-  // Opens the seat's part of the deals, where deals are fair; answers when all agents have joined. Call it only when `Match.fair.seat_commitments`
-  // has one for every agent: the call tells the server the secret. When all have opened, the first episode is dealt. A seat that has not after 30
-  // seconds forfeits the match. Safe to retry.
+  // Sends the seat's secret for fair deals, and responds when all agents have joined. Call it only when `Match.fair.seat_commitments` has a
+  // commitment of every agent, because the call tells the server the secret. The server deals the first episode when it has all secrets. A seat that
+  // does not call within the server's opening timeout (by default 30 seconds) forfeits the match. Safe to retry.
   rpc OpenDeal(OpenDealRequest) returns (OpenDealResponse);
-  // Gets the seat's observation, at once or when the seat owes a decision. Safe to retry.
+  // Gets the seat's observation, immediately or when the seat owes a decision. Safe to retry.
   rpc Observe(ObserveRequest) returns (ObserveResponse);
-  // Makes the seat's decision. Safe to retry: the same decision with the same action changes nothing.
+  // Makes the seat's decision. Safe to retry: a repeated decision with the same action changes nothing.
   rpc Act(ActRequest) returns (ActResponse);
-  // Asks for the next episode, for a seat, when the present one is over; answers when it begins: when every agent has asked and, with
-  // `host_begins`, the host has called ResetMatch. An agent that plays against bots alone may leave an episode before its end, unless the match has
+  // Asks for the next episode, for a seat, when the present one is over. Responds when the next episode begins: when every agent has asked and, with
+  // `host_begins`, the host has called ResetMatch. An agent that plays only against bots may leave an episode before its end, unless the match has
   // `episodes`, `host_begins` or fair deals. Safe to retry with `episode`.
   rpc Reset(ResetRequest) returns (ResetResponse);
-  // Begins the next episode, for the host: at any time, or where deals are fair when the present one is over. With `host_begins` it waits until
-  // every agent has called Reset, and so has seen the end of the present one. Safe to retry with `episode`.
+  // Begins the next episode, for the host, at any time. With fair deals, the present episode must be over. With `host_begins` the call waits until
+  // every agent has called Reset, so all have seen the end of the present episode. Safe to retry with `episode`.
   rpc ResetMatch(ResetMatchRequest) returns (ResetMatchResponse);
-  // Gives up the present episode for a seat: the seat is last, the others share the first place. The host names the seat. Safe to retry with
+  // Gives up the present episode for a seat: the seat is last, the other seats share the first place. The host names the seat. Safe to retry with
   // `episode`.
   rpc Resign(ResignRequest) returns (ResignResponse);
-  // Observe, Act, Reset and Resign on one stream, answered in order: faster than single calls. The token is sent when the stream opens, and
-  // checked for each request. A request that fails gets an error, and the stream continues. A request that waits delays those after it: to
-  // resign meanwhile, call Resign separately.
+  // Runs Observe, Act, Reset and Resign on one stream, in order. It is faster than single calls. The client sends the token when it opens the stream,
+  // and the server checks it for each request. A request that fails gets an error, and the stream continues. A request that waits delays the requests
+  // after it. To resign while one waits, call Resign separately.
   rpc Play(stream PlayRequest) returns (stream PlayResponse);
-  // Gets an episode position by position: to a seat as it saw it; to the host, to holders of the spectators' token and, unless the match is
-  // private, to callers without a token, as the public may see it. While the episode is played it shows the viewer's own decisions, afterwards all
-  // of them and the key, so that everything can be verified. Safe to retry.
+  // Gets an episode position by position. A seat gets what it saw. The host and spectators get the public view; so do callers without a token, unless
+  // the match is private. During the episode, it shows the viewer's own decisions. Afterwards, it shows all decisions and the key, so that you can
+  // verify everything. Safe to retry.
   rpc GetReplay(GetReplayRequest) returns (GetReplayResponse);
-  // Streams every position as the public may see it, as the match is played. A private match needs one of its tokens. Ends when the host closes the
-  // match, or all `episodes` have been played. A client that loses the stream resumes after the last frame that it has. A slow client falls behind
-  // and delays no one.
+  // Streams the public view of every position while the match is played. A private match needs one of its tokens. Ends when the host closes the
+  // match, or after the last of `episodes`. After a lost stream, resume with the last frame that you have. A slow client falls behind and delays no
+  // other caller.
   rpc Watch(WatchRequest) returns (stream WatchResponse);
   // Closes the match; host only. Waiting calls fail with MATCH_CLOSED. Safe to retry.
   rpc CloseMatch(CloseMatchRequest) returns (CloseMatchResponse);
@@ -819,11 +819,11 @@ service MatchService {
 
 message CreateMatchRequest {
   MatchConfig config = 1;
-  // The seed of the first episode; absent, the server draws a secret one. The caller can compute every hidden card from a seed: leave it out when
+  // The seed of the first episode. If absent, the server draws a secret one. The caller can compute every hidden card from a seed, so omit it when
   // seats distrust the host.
   optional fixed64 seed = 2;
-  // A new random UUID, or empty. A repeated request with the same one, from the same account where that is known, gets the first response; with
-  // other contents it fails with REQUEST_ID_REUSED.
+  // A new random UUID, or empty. A repeated request with the same id gets the first response. With other contents or from another account, it fails
+  // with REQUEST_ID_REUSED.
   string request_id = 3;
 }
 
@@ -831,9 +831,9 @@ message CreateMatchResponse {
   Match match = 1;
   // One for each agent's seat, in seat order.
   repeated Invitation invitations = 2;
-  // Closes and resets the match. It shows no seat's cards.
+  // The token to close and reset the match. It shows no seat's cards.
   string host_token = 3;
-  // Shows a private match as the public may see it.
+  // The token that shows the public view of a private match.
   string spectator_token = 4;
 }
 
@@ -846,9 +846,9 @@ message GetMatchResponse {
 }
 
 message ListMatchesRequest {
-  // At most 1000; 0 leaves it to the server.
+  // The maximum number of matches, at most 1000; 0 lets the server choose.
   int32 page_size = 1;
-  // `next_page_token` of the page before, with the same filters; empty for the first page.
+  // `next_page_token` of the previous page, with the same filters; empty for the first page.
   string page_token = 2;
   // Only matches of this game; empty for all.
   string game = 3;
@@ -868,9 +868,9 @@ message ListMatchesResponse {
 message JoinMatchRequest {
   // The code of the invitation.
   string code = 1;
-  // A new random UUID, or empty; a repeated request with the same one gets the first response.
+  // A new random UUID, or empty. A repeated request with the same id gets the first response.
   string request_id = 2;
-  // Where deals are fair, the SHA-256 of the agent's secret of 32 random bytes; else ignored.
+  // With fair deals, the SHA-256 of the agent's secret of 32 random bytes; else ignored.
   bytes commitment = 3;
 }
 
@@ -900,7 +900,7 @@ message OpenDealResponse {}
 
 message ObserveRequest {
   string match_id = 1;
-  // Whether to answer only when the seat is pending or the episode over.
+  // Whether to respond only when the seat is pending or the episode is over.
   bool wait = 2;
   Extras extras = 3;
 }
@@ -911,14 +911,14 @@ message ObserveResponse {
 
 message ActRequest {
   string match_id = 1;
-  // Episode and decision of the observation that is answered.
+  // The episode and the decision of the observation that the action responds to.
   uint32 episode = 2;
   uint32 decision = 3;
   uint32 action = 4;
   bool wait = 5;
   Extras extras = 6;
-  // How long the agent thought, from receiving the observation to sending this. The rest of the time was spent on the network, and within a quota
-  // the seat's clock does not count it.
+  // How long the agent thought, from the observation to this request. The rest of the time is network time, which the seat's clock does not count, up
+  // to a quota.
   google.protobuf.Duration thought = 7;
 }
 
@@ -928,9 +928,9 @@ message ActResponse {
 
 message ResetMatchRequest {
   string match_id = 1;
-  // The seed of the next episode. Absent: derived from the seed given before, or drawn by the server if none was.
+  // The seed of the next episode. If absent, it follows from the last given seed, or the server draws one if there is none.
   optional fixed64 seed = 2;
-  // The episode to leave, by default the present one. If it was left already, the call changes nothing.
+  // The episode to leave, by default the present one. If the match has already left it, the call changes nothing.
   optional uint32 episode = 3;
 }
 
@@ -942,7 +942,7 @@ message ResetRequest {
   string match_id = 1;
   // The seed of the next episode, from the only agent of a match with `seat_may_seed`.
   optional fixed64 seed = 2;
-  // The episode to leave, by default the present one. If it was left already, the response shows the present one.
+  // The episode to leave, by default the present one. If the match has already left it, the response shows the present one.
   optional uint32 episode = 3;
   bool wait = 4;
   Extras extras = 5;
@@ -954,9 +954,10 @@ message ResetResponse {
 
 message ResignRequest {
   string match_id = 1;
-  // The episode to give up, by default the present one: then the call is not safe to retry. Fails for an episode that was left, or ended otherwise.
+  // The episode to give up, by default the present one; without it, the call is not safe to retry. Fails for an episode that the match has left, or
+  // that ended otherwise.
   optional uint32 episode = 2;
-  // From the host: the agent's seat that loses the episode.
+  // The agent's seat that loses the episode; only for the host.
   optional uint32 seat = 3;
   Extras extras = 4;
 }
@@ -967,7 +968,7 @@ message ResignResponse {
 
 message GetReplayRequest {
   string match_id = 1;
-  // By default the present episode. The server keeps it and the four before it.
+  // The episode, by default the present one. The server keeps it and the four before it.
   optional uint32 episode = 2;
 }
 
@@ -977,8 +978,8 @@ message GetReplayResponse {
 
 message WatchRequest {
   string match_id = 1;
-  // The number of the last frame that the client has: the frames after it follow. The server keeps those of the present episode and the four before
-  // it. Absent: the present position first.
+  // The number of the last frame that the client has. The stream begins after it; if absent, with the present position. The server keeps the frames
+  // of the present episode and the four before it.
   optional uint64 after = 2;
   // Whether to add a picture and text.
   bool depict = 3;
@@ -990,7 +991,7 @@ message WatchResponse {
 }
 
 message PlayRequest {
-  // A number of the client's choice, repeated in the response.
+  // A number that the client chooses. The response repeats it.
   uint32 tag = 1;
   oneof request {
     ObserveRequest observe = 2;
@@ -1007,7 +1008,7 @@ message PlayResponse {
     ActResponse act = 3;
     ResetResponse reset = 4;
     ResignResponse resign = 5;
-    // Why the request failed, with google.rpc.ErrorInfo among the details.
+    // The error of a failed request, with google.rpc.ErrorInfo in the details.
     google.rpc.Status error = 15;
   }
 }
@@ -1021,7 +1022,7 @@ message CloseMatchResponse {
 }
 "#),
 
-("boardwire/v1/observation.proto", r#"// What a seat sees of an episode, and how an episode ends.
+("boardwire/v1/observation.proto", r#"// Defines what a seat sees of an episode, and how an episode ends.
 
 syntax = "proto3";
 
@@ -1033,39 +1034,38 @@ option go_package = "boardwire/v1;boardwirev1";
 option java_multiple_files = true;
 option java_package = "com.boardwire.v1";
 
-// Parts of an observation that are sent on request.
+// Parts of an observation that the server sends on request.
 message Extras {
   // The position as text.
   bool text = 1;
-  // Where the points of each seat came from, once the episode is over.
+  // The explanation of each seat's score, once the episode is over.
   bool explanation = 2;
   // The legal actions with their labels.
   bool actions = 3;
-  // The end of the chain of decisions, see Frame.head: an agent that notes it can compare it with the replay.
+  // The end of the chain of decisions, see Frame.head. An agent that saves it can compare it with the replay.
   bool head = 4;
 }
 
-// What a seat sees: the same in every response.
+// What a seat sees. It is the same in every response.
 message Observation {
   uint32 episode = 1;
-  // How many actions have been applied, by all seats. Simultaneous choices arrive in any order: do not use `ply` where results must be
-  // reproducible.
+  // The number of actions applied, of all seats. Simultaneous choices arrive in any order, so do not use `ply` where results must be reproducible.
   uint32 ply = 2;
-  // How many decisions this seat has made. Act answers the decision of this number.
+  // The number of decisions that this seat has made. It is also the number of the decision that Act makes next.
   uint32 decision = 3;
   // What the seat may know, laid out as GameSpec.fields says.
   bytes view = 4;
-  // The legal actions, a bit each; all zero when the seat owes no decision.
+  // The legal actions, one bit each; all zero when the seat owes no decision.
   bytes mask = 5;
   // The seats that owe a decision, ascending.
   repeated uint32 pending = 6;
-  // The reward since this seat's last decision: zero before the end of an episode. Not part of the rules.
+  // The reward since this seat's last decision. It is zero before the end of an episode, and not part of the rules.
   float reward = 7;
   // Whether the episode has ended by the rules, or by a forfeit.
   bool terminated = 8;
-  // Whether the episode was cut at its maximum length.
+  // Whether the episode was truncated at its maximum length.
   bool truncated = 9;
-  // Whether this seat's last decision was illegal, and the server played another action.
+  // Whether this seat's last action was illegal, and the server played another one.
   bool substituted = 10;
   // Present once the episode has ended.
   Outcome outcome = 11;
@@ -1077,17 +1077,17 @@ message Observation {
   bytes head = 14;
   // The clock of each seat in seat order, empty for bots; none where no seat has one.
   repeated ClockReading clocks = 15;
-  // Whether the server made this seat's last decision, since its time had run out.
+  // Whether the server made this seat's last decision, because its time ran out.
   bool timed_out = 16;
 }
 
 message ClockReading {
   // How long the seat may still think about this decision, or the next. Absent if it has no clock.
   google.protobuf.Duration left = 1;
-  // How much of that is in the bank.
+  // The part of this time that is in the bank.
   google.protobuf.Duration bank = 2;
   bool running = 3;
-  // How many are left.
+  // The number of strikes left.
   uint32 strikes = 4;
 }
 
@@ -1098,13 +1098,13 @@ message LegalAction {
 }
 
 message Outcome {
-  // By seat; empty when the episode was truncated or forfeited.
+  // The score of each seat; empty when the episode was truncated or forfeited.
   repeated sint32 scores = 1;
-  // By seat: 1 is first, ties have the same number. Empty when the episode was truncated.
+  // The place of each seat: 1 is first, ties have the same number. Empty when the episode was truncated.
   repeated uint32 ranks = 2;
-  // By seat; empty without a forfeit.
+  // The forfeit of each seat; empty without a forfeit.
   repeated Forfeit forfeits = 3;
-  // By seat, on request.
+  // The explanation of each seat's score, on request.
   repeated Explanation explanations = 4;
 }
 
@@ -1130,7 +1130,7 @@ enum Forfeit {
 }
 "#),
 
-("boardwire/v1/replay.proto", r#"// A played episode, to be shown and to be verified.
+("boardwire/v1/replay.proto", r#"// Defines the record of a played episode, which clients show and verify.
 
 syntax = "proto3";
 
@@ -1151,29 +1151,29 @@ message Replay {
   MatchConfig config = 2;
   string spec_digest = 3;
   uint32 episode = 4;
-  // As in Match, like the two below.
+  // This field and the two below are as in Match.
   bytes seed_commitment = 5;
   SeedSource seed_source = 6;
   optional SeedOpening seed_opening = 7;
-  // The seat whose views these are; absent for the public's.
+  // The seat whose views these are; absent for public views.
   optional uint32 viewer = 8;
-  // Whether the episode is over, so that every decision is shown.
+  // Whether the episode is over. Then the replay shows every decision.
   bool over = 9;
-  // Every position: the deal, one after each decision, and one more after a forfeit.
+  // All positions: after the deal, after each decision, and after a forfeit.
   repeated Frame frames = 10;
-  // Present where deals are fair.
+  // Present with fair deals.
   FairDeal fair = 11;
-  // The release series that wrote the replay, and alone verifies it: "0.2".
+  // The release series that wrote the replay, such as "0.2". Only this series verifies it.
   string release = 12;
 }
 
 // A position as one viewer sees it, and the decision that led to it.
 message Frame {
-  // Its number among the frames of the match, from 1.
+  // The number of the frame in the match, from 1.
   uint64 sequence = 1;
   uint32 episode = 2;
   uint32 ply = 3;
-  // When the position came about, truncated to the second.
+  // The time of the position, truncated to the second.
   google.protobuf.Timestamp time = 4;
   // What the viewer may know, laid out as GameSpec.fields says.
   bytes view = 5;
@@ -1182,17 +1182,17 @@ message Frame {
   optional uint32 seat = 7;
   // The decision; absent if the viewer may not know it yet.
   optional PlayedAction played = 8;
-  // The end of the chain of decisions, 32 bytes. After the deal it is the seed commitment; after a decision BLAKE3, keyed with the episode's key,
-  // of the head before (32 bytes), the seat, the action and the number of its ActionCause (1 byte each); after a forfeit the same of the head
-  // before, the seat and the number of its Forfeit. It tells nothing without the key.
+  // The end of the chain of decisions, 32 bytes. After the deal it is the seed commitment; after a decision BLAKE3, keyed with the episode's key, of
+  // the head before (32 bytes), the seat, the action and the number of its ActionCause (1 byte each); after a forfeit the same of the head before,
+  // the seat and the number of its Forfeit. Without the key, the head reveals nothing.
   bytes head = 9;
   // Present in the last frame of an episode.
   Outcome outcome = 10;
-  // How much of the seat's clock the decision took.
+  // The time that the decision took from the seat's clock.
   google.protobuf.Duration took = 11;
 }
 
-// A position for people, made from what the viewer may know.
+// A position for people, with what the viewer may know.
 message Depiction {
   // An SVG document without scripts, styles or links.
   string picture = 1;
@@ -1206,24 +1206,24 @@ message PlayedAction {
   optional uint32 given = 3;
 }
 
-// Who chose an action.
+// The party that chose an action.
 enum ActionCause {
   ACTION_CAUSE_UNSPECIFIED = 0;
   ACTION_CAUSE_AGENT = 1;
   // The server, in place of the agent's illegal action.
   ACTION_CAUSE_SUBSTITUTED = 2;
   ACTION_CAUSE_BOT = 3;
-  // The engine: it was the only legal action, and the match skips such decisions.
+  // The engine: the action was the only legal one, and the match skips such decisions.
   ACTION_CAUSE_FORCED = 4;
-  // The server, since the seat's time had run out.
+  // The server, because the seat's time ran out.
   ACTION_CAUSE_TIMED_OUT = 5;
 }
 "#),
 
-("boardwire/v1/search.proto", r#"// Searching ahead in worlds: states sampled from what a seat knows (determinizations), to be played on.
+("boardwire/v1/search.proto", r#"// Searches ahead in worlds (determinizations): states sampled from what a seat knows, in which the search plays.
 //
-// The server samples what the seat cannot know, using only what the seat knows. Even many worlds do not reveal the true state. Each world has
-// chance of its own: the same actions lead to the same states.
+// The server samples what the seat cannot know, using only what the seat knows. Even many worlds do not reveal the true state. Each world has its own
+// chance events, so the same actions lead to the same states.
 
 syntax = "proto3";
 
@@ -1244,39 +1244,39 @@ option java_package = "com.boardwire.v1";
 //   Rollout      plays it to its end   takes its result
 service SearchService {
   // Samples worlds for the seat of a match, which must owe a decision, or for the deciding seats of a batch. The lease of a search ends with
-  // CloseSearch, with its connection, and when it is idle for too long; places count as environments. Safe to retry with the same `request_id`.
-  // Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL, ENVIRONMENTS_FULL or CALLER_FULL.
+  // CloseSearch, with its connection, or after the idle timeout. Places count as environments. Safe to retry with the same `request_id`. Fails with
+  // NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL, ENVIRONMENTS_FULL or CALLER_FULL.
   rpc CreateSearch(CreateSearchRequest) returns (CreateSearchResponse);
   // Makes decisions in worlds, in their places or in copies. Not safe to retry if `into` is empty. Fails with WORLD_ACTION_ILLEGAL,
   // WORLD_ACTION_OUT_OF_RANGE or WORLD_OVER for the first such row.
   rpc Advance(AdvanceRequest) returns (AdvanceResponse);
-  // Plays copies of worlds to their end, each several times, and gives the mean rewards. Safe to retry with `seed`.
+  // Plays copies of worlds to their end, each several times, and returns the mean rewards. Safe to retry with `seed`.
   rpc Rollout(RolloutRequest) returns (RolloutResponse);
   // Closes a search. A second call fails with SEARCH_UNKNOWN.
   rpc CloseSearch(CloseSearchRequest) returns (CloseSearchResponse);
 }
 
 message CreateSearchRequest {
-  // What to search in, with the token of its seat or owner.
+  // The match or batch to search in. The call needs the token of its seat or owner.
   oneof of {
     string match_id = 1;
     string batch_id = 2;
   }
-  // Which environments of a batch, as in ResetBatchRequest. Empty for a match.
+  // The environments of a batch, as in ResetBatchRequest. Empty for a match.
   bytes mask = 3;
-  // How many worlds to sample for each of them, or for the seat; 0 for 1. Those of one environment are adjacent.
+  // The number of worlds to sample for each environment, or for the seat; 0 for 1. The worlds of one environment are adjacent.
   uint32 worlds = 4;
-  // How many places the search has; 0 for as many as worlds.
+  // The number of places of the search; 0 for as many as worlds.
   uint32 places = 5;
-  // The seed that the worlds and the chance in each follow from; absent, the server draws one.
+  // The seed that determines the worlds and the chance events in each. If absent, the server draws one.
   optional fixed64 seed = 6;
   RewardKind reward = 7;
   // Whether the engine plays decisions with a single legal action.
   bool skip_forced = 8;
-  // The largest message that the client takes, in bytes; 0 for 4 MiB.
+  // The maximum message size that the client accepts, in bytes; 0 for 4 MiB.
   uint32 max_message_bytes = 9;
-  // A new random UUID, or empty. A repeated request with the same one gets the same search with its rows as they are; with other contents it fails
-  // with REQUEST_ID_REUSED.
+  // A new random UUID, or empty. A repeated request with the same id gets the same search with its present rows. With other contents it fails with
+  // REQUEST_ID_REUSED.
   string request_id = 10;
 }
 
@@ -1288,12 +1288,12 @@ message CreateSearchResponse {
 
 message AdvanceRequest {
   string search_id = 1;
-  // uint32[n]: the places of the worlds, a row each.
+  // uint32[n]: the places of the worlds, one in each row.
   bytes worlds = 2;
   // uint8[n]: the action for each row.
   bytes actions = 3;
-  // uint32[n]: places for the results, all different; the worlds stay as they are unless their place is among these. If empty, each world is played
-  // in its own place: then `worlds` must not repeat a place.
+  // uint32[n]: places for the results, all different. A world changes only if its place is among these. If empty, each result replaces its world;
+  // then `worlds` must not repeat a place.
   bytes into = 4;
 }
 
@@ -1304,12 +1304,12 @@ message AdvanceResponse {
 
 message RolloutRequest {
   string search_id = 1;
-  // uint32[n]: the places of the worlds, a row each.
+  // uint32[n]: the places of the worlds, one in each row.
   bytes worlds = 2;
-  // How often each is played; 0 for 1. At most 65536 for all rows together.
+  // The number of playouts of each world; 0 for 1. At most 65536 for all rows together.
   uint32 playouts = 3;
   RolloutPolicy policy = 4;
-  // The seed for chance: playout j has the same chance in every world. Absent, the server draws one.
+  // The seed of chance events. Playout j has the same chance events in every world. If absent, the server draws one.
   optional fixed64 seed = 5;
 }
 
@@ -1330,10 +1330,10 @@ message Search {
   string game = 2;
   map<string, string> options = 3;
   uint32 seats = 4;
-  // How many worlds were sampled: they fill the first places.
+  // The number of sampled worlds. They fill the first places.
   uint32 worlds = 5;
   uint32 places = 6;
-  // The seed that the worlds and the chance in each follow from.
+  // The seed that determines the worlds and the chance events in each.
   fixed64 seed = 7;
   RewardKind reward = 8;
   // Whether the engine plays decisions with a single legal action.
