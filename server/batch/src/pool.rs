@@ -9,8 +9,9 @@
 #[cfg(feature = "testkit")]
 mod blocker;
 mod parallel_map;
+mod queue;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,6 +20,7 @@ use std::time::{Duration, Instant};
 
 #[cfg(feature = "testkit")]
 pub use blocker::PoolBlocker;
+use queue::{Queue, TimeAccount};
 
 /// The length of a slice in microseconds. After it, the pool serves the next owner.
 const SLICE_MICROS: u64 = 1_000;
@@ -114,78 +116,6 @@ struct State {
     /// Whether a caller has started the threads, or runs the queued work because none started.
     started: bool,
     stopped: bool,
-}
-
-/// Owners or groups with queued work, ordered by the time that they have used.
-#[derive(Debug, Default)]
-struct Queue<T> {
-    members: BTreeMap<u64, Member<T>>,
-    /// The used time and the number of each member. The pool serves the first one next.
-    by_used_time: BTreeSet<(u64, u64)>,
-}
-
-#[derive(Debug)]
-struct Member<T> {
-    account: Arc<TimeAccount>,
-    /// The used time in microseconds, as in `by_used_time`.
-    used: u64,
-    queued: T,
-}
-
-impl<T: Default> Queue<T> {
-    /// Returns a member's queued work, and adds a missing member. It starts at `start_time`, so that idle time gives no
-    /// credit.
-    fn add(&mut self, account: &Arc<TimeAccount>, start_time: &AtomicU64) -> &mut T {
-        let member = self.members.entry(account.number).or_insert_with(|| {
-            let start_time = start_time.load(Ordering::Relaxed);
-            let used = account.used.fetch_max(start_time, Ordering::Relaxed).max(start_time);
-            Member { account: Arc::clone(account), used, queued: T::default() }
-        });
-        self.by_used_time.insert((member.used, account.number));
-        &mut member.queued
-    }
-
-    /// Removes a member and returns its queued work.
-    fn remove(&mut self, number: u64) -> Option<T> {
-        let member = self.members.remove(&number)?;
-        self.by_used_time.remove(&(member.used, number));
-        Some(member.queued)
-    }
-
-    /// Takes work from the member that has used the least time. New members start at this time.
-    fn next<R>(
-        &mut self,
-        start_time: &AtomicU64,
-        is_empty: impl FnOnce(&T) -> bool,
-        take: impl FnOnce(&mut Member<T>) -> Option<R>,
-    ) -> Option<R> {
-        let (used, number) = self.by_used_time.pop_first()?;
-        start_time.fetch_max(used, Ordering::Relaxed);
-        let member = self.members.get_mut(&number)?;
-        let taken = take(member);
-        if is_empty(&member.queued) {
-            self.members.remove(&number);
-        } else {
-            // Counts the slice that begins now, so that several threads do not all serve this member.
-            member.used = member.account.used.load(Ordering::Relaxed).max(used) + SLICE_MICROS;
-            self.by_used_time.insert((member.used, number));
-        }
-        taken
-    }
-}
-
-/// The time that an owner or a group has used.
-#[derive(Debug, Default)]
-struct TimeAccount {
-    number: u64,
-    /// The used thread time in microseconds.
-    used: AtomicU64,
-    /// In a group: the used time of the owner that was served last. New owners start at this time.
-    start_time: AtomicU64,
-    /// Changes when the owner cancels all its work.
-    generation: Arc<AtomicU64>,
-    /// The owner's group. `None` in a group.
-    group: Option<Arc<TimeAccount>>,
 }
 
 struct Task {
@@ -328,17 +258,6 @@ fn drop_tasks_catching_panics(tasks: impl IntoIterator<Item = Task>) {
 impl Drop for WorkQueue {
     fn drop(&mut self) {
         self.cancel();
-    }
-}
-
-impl TimeAccount {
-    /// Adds the time since `start`; at least 1 microsecond, so that owners alternate.
-    fn add_time(&self, start: Instant) {
-        let micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX).max(1);
-        self.used.fetch_add(micros, Ordering::Relaxed);
-        if let Some(group) = &self.group {
-            group.used.fetch_add(micros, Ordering::Relaxed);
-        }
     }
 }
 

@@ -8,6 +8,7 @@ mod store;
 mod tail;
 #[cfg(test)]
 mod tests;
+mod writer;
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
@@ -18,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 pub use store::JournalReader;
-use store::Writer;
+use writer::Writer;
 
 /// The time between two runs of [`Writer::maintain`], and between two attempts of a failed write.
 const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(1);
