@@ -174,7 +174,7 @@ where
             drive(connection, &caller, edge).await;
         }
         Ok(Err(error)) => {
-            tracing::debug!(connection = caller.connection_id().0, %error, "a handshake failed")
+            tracing::debug!(connection = caller.connection_id().0, %error, "a handshake failed");
         }
         Err(_) => tracing::debug!(connection = caller.connection_id().0, "a handshake took too long"),
     }
