@@ -58,12 +58,13 @@ ci:
 test-rust: | check-tools
 	cargo test --release --locked --workspace --no-fail-fast --quiet
 
-test-python: test-fast
-	cd client-py && ../$(PYTHON) -m pytest -q -rfEs --numprocesses auto --dist loadfile -m slow
+test-python: build
+	status=0; $(MAKE) --no-print-directory test-fast || status=$$?; \
+	cd client-py && ../$(PYTHON) -m pytest -q -rfEs --numprocesses auto --dist loadfile -m slow && exit $$status
 
 ## test-fast: runs the Python tests without a server, in a minute
 test-fast: build
-	cd client-py && BOARDWIRE_BINARY=none ../$(PYTHON) -m pytest -q -rfE --numprocesses auto --dist loadfile -m 'not slow'
+	cd client-py && BOARDWIRE_BINARY=none ../$(PYTHON) -m pytest -q -rfEs --numprocesses auto --dist loadfile -m 'not slow'
 
 ## test-agents: builds the example agents, checks their protocol, and lets them play one match; AGENTS="cpp go" for some
 test-agents: build
@@ -160,7 +161,7 @@ pictures: binary
 lint: build
 	# Fails if a file names another version.
 	$(VENV)/bin/bump-my-version bump --dry-run patch
-	@! git grep -nwiIE '$(OLD_WORDS)' -- . ':!CHANGELOG.md' ':!*LICENSE*' ':!Makefile'
+	@status=0; git grep -nwiIE '$(OLD_WORDS)' -- . ':!*LICENSE*' ':!Makefile' || status=$$?; test $$status = 1
 	cargo fmt --all --check
 	cargo clippy --release --workspace --all-targets --all-features --locked --quiet -- -D warnings
 	# Checks the published features, without those that only tests enable.

@@ -9,7 +9,7 @@ environment=$(realpath "$1") built=$PWD/target/${3:-release}
 export PATH="$environment/bin:$PATH"
 site=$(python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 python -m pip install --quiet --upgrade pip 'maturin>=1.16,<2'
-rm -rf "$site"/boardwire{,_local,_command}{,-*.dist-info} "$site"/boardwire*.pth "$environment/bin/boardwire"
+rm -rf "$site"/boardwire{,_command}{,-*.dist-info} "$environment/bin/boardwire"
 (cd client-py && maturin pep517 write-dist-info --metadata-directory "$site" --interpreter python >/dev/null 2>&1)
 mkdir "$site/boardwire"
 for part in client-py/src/boardwire/*; do

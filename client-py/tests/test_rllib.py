@@ -120,6 +120,19 @@ def test_a_step_without_the_pending_agents_changes_nothing() -> None:
     environment.step(lowest(observations))
 
 
+def test_infos_say_whose_action_was_replaced() -> None:
+    played = env(seats=2)
+    observations, _ = played.reset(seed=1)
+    for agent in ("seat_0", "seat_1"):
+        illegal = int((observations[agent]["action_mask"] == 0).argmax())
+        observations, *_, infos = played.step(
+            {agent: illegal if agent == "seat_0" else lowest(observations)[agent]}
+        )
+        ((name, info),) = infos.items()
+        assert info["substituted"] == (name == "seat_0")
+    played.close()
+
+
 def test_the_worker_index_selects_the_server() -> None:
     with tcp_server() as even, tcp_server() as odd:
         for worker in range(4):
@@ -150,6 +163,9 @@ def test_a_reset_uses_the_next_server_when_one_is_full_or_gone() -> None:
 def test_invalid_configurations_are_rejected() -> None:
     with pytest.raises(TypeError, match="gaem"):
         BoardwireMultiAgentEnv({"gaem": "faraway"})
+    for opponents in ({2: "greedy"}, {-1: "greedy"}, {1: "agent"}):
+        with pytest.raises(ValueError, match="`opponents` must map seats from 0 to 1 to bots; got"):
+            env(seats=2, opponents=opponents)
     with pytest.raises(ValueError, match="must not be an empty list"):
         env(address=[])
     with pytest.raises(ValueError, match="`server_args` is for a private server"):

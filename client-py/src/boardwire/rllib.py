@@ -7,7 +7,6 @@ node.
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -23,7 +22,7 @@ from ray.rllib.env.multi_agent_env import MultiAgentEnv
 
 import boardwire
 
-from .envs import IllegalActionWarning, ObservationEncoder, ObservationKind
+from .envs import ObservationEncoder, ObservationKind
 from .errors import LOST, CallTimeout, ConnectionLost, ServerFull
 
 __all__ = ["BoardwireMultiAgentEnv", "EnvConfig", "MaskedPPOModule", "policy"]
@@ -68,7 +67,6 @@ class BoardwireMultiAgentEnv(MultiAgentEnv):
     the end. Infos have `ply` and `substituted`, and at the end also `score` and `rank`.
 
     Attributes:
-        config: The configuration.
         game_spec: The spec of the table.
         server: The server of the match; None for the private server of this process.
     """
@@ -93,6 +91,8 @@ class BoardwireMultiAgentEnv(MultiAgentEnv):
         )
         self._encoder = ObservationEncoder(spec, settings.observation, "observation")
         bots = settings.opponents or {}
+        if not all(0 <= seat < spec.seats and bot != "agent" for seat, bot in bots.items()):
+            raise ValueError(f"`opponents` must map seats from 0 to {spec.seats - 1} to bots; got {bots}")
         self._agents = {seat: f"seat_{seat}" for seat in range(spec.seats) if seat not in bots}
         self.agents, self.possible_agents = list(self._agents.values()), list(self._agents.values())
         self.observation_spaces = dict.fromkeys(self.agents, self._encoder.observation_space)
@@ -137,7 +137,7 @@ class BoardwireMultiAgentEnv(MultiAgentEnv):
             BoardwireError: No server answers, or none offers this match.
         """
         super().reset(seed=seed)
-        self._agent = None
+        self._agent, self._substituted = None, dict.fromkeys(self.agents, False)
         seeds = [int(self.np_random.integers(2**64, dtype=np.uint64))]
         if self._batch is not None:
             with contextlib.suppress(*LOST):
@@ -161,10 +161,9 @@ class BoardwireMultiAgentEnv(MultiAgentEnv):
         """
         if self._agent is None or self._batch is None:
             raise RuntimeError("call `reset` first: the environment has no episode")
-        agent, action = self._agent, action_dict[self._agent]
-        step = self._batch.step([action])
-        if step.substituted[0]:
-            warnings.warn(f"action {action} of {agent} was illegal", IllegalActionWarning, stacklevel=2)
+        agent = self._agent
+        step = self._batch.step([action_dict[agent]])
+        self._substituted[agent] = bool(step.substituted[0])
         observations, infos = self._result(step)
         rewards = {name: float(step.reward[0, seat]) for seat, name in self._agents.items()}
         names = (*self.agents, "__all__")
@@ -174,17 +173,18 @@ class BoardwireMultiAgentEnv(MultiAgentEnv):
 
     def _result(self, step: boardwire.BatchStep) -> _Result:
         """Returns the observation and info of the agent that decides, or those of all agents at the end."""
-        info = {"ply": int(step.ply[0]), "substituted": bool(step.substituted[0])}
+        ply = int(step.ply[0])
+        infos: Any = {name: {"ply": ply, "substituted": self._substituted[name]} for name in self.agents}
         agent = self._agent = self._agents.get(int(step.seat[0]))
         if agent is not None:
-            return {agent: self._encoder(step.view[0], step.mask[0])}, {agent: info}
+            return {agent: self._encoder(step.view[0], step.mask[0])}, {agent: infos[agent]}
         assert step.final_view is not None
         assert step.scores is not None
         assert step.ranks is not None
-        observations, infos = {}, {}
+        observations = {}
         for (seat, agent), view in zip(self._agents.items(), step.final_view[0], strict=True):
             observations[agent] = self._encoder(view, step.mask[0])
-            infos[agent] = {**info, "score": int(step.scores[0, seat]), "rank": int(step.ranks[0, seat])}
+            infos[agent] |= {"score": int(step.scores[0, seat]), "rank": int(step.ranks[0, seat])}
         return observations, infos
 
     def close(self) -> None:
