@@ -215,7 +215,7 @@ class Client(Catalog, Closing):
             "illegal_actions": illegal_actions,
             "skip_forced": skip_forced,
             "columns": {
-                **dict.fromkeys(_values.one_of(columns, get_args(BatchColumn)), True),
+                **dict.fromkeys(_values.words("columns", columns, get_args(BatchColumn)), True),
                 "advice": advice or None,
             },
         }
@@ -366,7 +366,7 @@ class Client(Catalog, Closing):
         """
         wanted = {
             "game": game,
-            "states": _values.one_of(states, get_args(MatchState)),
+            "states": _values.words("states", states, get_args(MatchState)),
             "labels": labels or {},
         }
 

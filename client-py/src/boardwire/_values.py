@@ -175,17 +175,17 @@ def _option(name: str, value: object) -> str:
         raise TypeError(f"option {name!r} must be a string, an integer or a bool; got {value!r}") from None
 
 
-def one_of(names: Iterable[str], known: tuple[str, ...]) -> list[str]:
-    """Returns the names as a list, and checks that all are in `known`.
+def words(argument: str, given: Iterable[str], allowed: tuple[str, ...]) -> list[str]:
+    """Returns the words of an argument as a list.
 
     Raises:
-        ValueError: A name is not in `known`.
+        ValueError: A word is not allowed.
     """
-    names = list(names)
-    for name in names:
-        if name not in known:
-            raise ValueError(f"{name!r} is not one of {', '.join(known)}")
-    return names
+    listed = list(given)
+    for word in listed:
+        if word not in allowed:
+            raise ValueError(f"`{argument}` may have {', '.join(allowed)}; got {word!r}")
+    return listed
 
 
 def clocks(clock: Clock | Mapping[int, Clock] | None, seats: int) -> list[dict[str, Any]]:

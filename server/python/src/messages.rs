@@ -177,7 +177,9 @@ fn single(field: &FieldDescriptor, kind: &Kind, given: &Bound<'_, PyAny>) -> PyR
                 given.extract().map_err(|error: CastError<'_, '_>| wrong(error.into()))?;
             Value::Bytes(Bytes::copy_from_slice(&bytes))
         }
-        Kind::Enum(kind) => Value::EnumNumber(number(kind, &given.extract::<PyBackedStr>().map_err(wrong)?)?),
+        Kind::Enum(kind) => {
+            Value::EnumNumber(number(field, kind, &given.extract::<PyBackedStr>().map_err(wrong)?)?)
+        }
         Kind::Message(kind) => Value::Message(match kind.full_name() {
             DURATION => duration(field, kind, given.extract().map_err(wrong)?)?,
             PLAYER => {
@@ -218,17 +220,17 @@ fn prefix(kind: &EnumDescriptor) -> String {
 
 /// # Errors
 /// The enum has no value with this name.
-fn number(kind: &EnumDescriptor, word: &str) -> PyResult<i32> {
+fn number(field: &FieldDescriptor, kind: &EnumDescriptor, word: &str) -> PyResult<i32> {
     let prefix = prefix(kind);
     let name = format!("{prefix}{}", word.to_uppercase());
-    let known = kind.get_value_by_name(&name).filter(|value| value.number() != 0);
-    known.map(|value| value.number()).ok_or_else(|| {
+    let value = kind.get_value_by_name(&name).filter(|value| value.number() != 0);
+    value.map(|value| value.number()).ok_or_else(|| {
         let words: Vec<_> = kind
             .values()
             .filter(|value| value.number() != 0)
             .map(|value| value.name()[prefix.len()..].to_lowercase())
             .collect();
-        PyValueError::new_err(format!("{word:?} is not one of {}", words.join(", ")))
+        PyValueError::new_err(format!("`{}` must be one of {}; got {word:?}", field.name(), words.join(", ")))
     })
 }
 
