@@ -181,7 +181,7 @@ def test_the_async_client_raises_the_same_exceptions(address: str) -> None:
             with pytest.raises(boardwire.errors.NotFound) as not_found:
                 await client.join("0" * 32)
             assert not_found.value.reason == "INVITATION_UNKNOWN"
-            with pytest.raises(ValueError, match="`states` may have .*; got .ended."):
+            with pytest.raises(ValueError, match=r"`states` may have .*; got .ended."):
                 client.matches(states=["ended"])  # type: ignore[list-item]
             match = await client.create_match("faraway", players=["agent", "random"])
             for seat in (await match.join(0), (await client.seat(match.id, match.host_token))):

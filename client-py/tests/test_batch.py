@@ -411,4 +411,4 @@ def test_text_refuses_an_unknown_environment_or_seat(client: boardwire.Client, n
         batch.reset()
         with pytest.raises(boardwire.errors.InvalidRequest, match=f"`{name}` must be below 2") as caught:
             batch.text(**{"environment": 0, "seat": 0, name: value})
-        assert caught.value.metadata == {"field": name, "value": str(value), "expected": "from 0 to 1"}
+        assert caught.value.metadata == {"field": name, "value": str(value), "expected": "below 2"}

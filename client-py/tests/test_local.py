@@ -271,6 +271,22 @@ def test_an_event_loop_runs_while_bots_think() -> None:
     assert asyncio.run(play()) > 5
 
 
+def test_two_tasks_wait_for_parts_of_one_batch() -> None:
+    async def play() -> list[boardwire.BatchStep]:
+        async with aio.connect("local:") as client, await client.open_batch("faraway", **SLOW_BOT) as batch:
+            step, parts = await batch.reset(), batch.halves()
+            for part in parts:
+                await part.send(lowest(step.mask[part.rows]))
+            return list(await asyncio.gather(*(part.recv() for part in parts)))
+
+    with boardwire.connect("local:") as client, client.open_batch("faraway", **SLOW_BOT) as batch:
+        expected = batch.step(lowest(batch.reset().mask))
+    for step in asyncio.run(play()):
+        rows = slice(step.first, step.first + len(step.seat))
+        np.testing.assert_array_equal(step.view, expected.view[rows])
+        np.testing.assert_array_equal(step.ply, expected.ply[rows])
+
+
 def play_pipelined(client: boardwire.Client) -> list[bytes]:
     """Sends requests while bots think about earlier ones, and returns the results."""
     settings = SLOW_BOT | {"opponents": {1: "mc:60"}}

@@ -328,3 +328,31 @@ def test_a_forked_child_closes_its_copy_of_a_batch(local: boardwire.Client) -> N
 
     assert in_child(child) == b"None"
     assert batch.step(lowest(batch.reset().mask)).view.any()
+
+
+SUB_INTERPRETER = """
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+
+{imports}
+try:
+    failure = interpreters.run_string(interpreters.create(), "import boardwire")
+except interpreters.RunFailedError as error:
+    failure = error
+print(getattr(failure, "formatted", failure))
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "message"),
+    [
+        ("", "boardwire cannot run in a sub-interpreter"),
+        ("import boardwire", "cannot load module more than once per process"),
+    ],
+)
+def test_a_sub_interpreter_is_refused(imports: str, message: str) -> None:
+    output, errors = run(SUB_INTERPRETER.format(imports=imports)).communicate(timeout=60)
+    assert "ImportError" in output, errors
+    assert message in output

@@ -129,10 +129,13 @@ class LocalTransport:
         """
         due = deadline(timeout)
         while request in self._pending:
+            first = self._pending[0]
             # This takes no response, so a caller that is cancelled while it waits loses none.
-            if not result_of(in_thread(self._pending[0].call.wait, max(due - time.monotonic(), 0.0))):
+            if not result_of(in_thread(first.call.wait, max(due - time.monotonic(), 0.0))):
                 raise CallTimeout(f"no response within {timeout} s", reason="TIMED_OUT")
-            self._pending.popleft()
+            # Another task may have waited for the same response.
+            if first in self._pending:
+                self._pending.remove(first)
         return request.call.take()
 
     def may_arrive(self, request: _LocalRequest) -> bool:

@@ -25,6 +25,8 @@ mod wire;
 use std::ffi::OsString;
 use std::io::Write as _;
 
+use pyo3::exceptions::PyImportError;
+use pyo3::ffi;
 use pyo3::prelude::*;
 
 /// Matches make many small, short-lived allocations on several threads.
@@ -44,9 +46,26 @@ fn main(py: Python<'_>, line: Vec<OsString>) -> u8 {
     })
 }
 
+/// Refuses sub-interpreters. The extension's threads always attach to the main interpreter.
+///
+/// # Errors
+/// `ImportError`: This is not the main interpreter.
+#[expect(unsafe_code, reason = "PyO3 has no safe function for it")]
+fn check_interpreter() -> PyResult<()> {
+    // SAFETY: An import holds the lock of its interpreter, whose state is not null.
+    let id = unsafe { ffi::PyInterpreterState_GetID(ffi::PyInterpreterState_Get()) };
+    if id == 0 {
+        return Ok(());
+    }
+    Err(PyImportError::new_err(
+        "boardwire cannot run in a sub-interpreter: use the main interpreter or a process",
+    ))
+}
+
 /// The compiled part of the package `boardwire`.
 #[pymodule(gil_used = true)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    check_interpreter()?;
     // Derives the key now, so that a fork cannot interrupt it later.
     engine::key();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;

@@ -84,6 +84,7 @@ pub(crate) async fn serve_with(
         queued: batches.queued(),
         journal_lag: matches.journal_lag(),
     };
+    telemetry::set_gauges(&gauge_values());
     let mut serving = serve_all(Arc::clone(&edge));
     tokio::select! {
         () = shutdown => {}

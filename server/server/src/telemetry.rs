@@ -91,24 +91,28 @@ pub(crate) struct GaugeValues {
     pub(crate) journal_lag: usize,
 }
 
+/// Sets the gauges. The first scrape must find them all, so the server calls it before it listens.
+pub(crate) fn set_gauges(values: &GaugeValues) {
+    for (name, value) in [
+        (MATCHES, values.matches),
+        (BATCHES, values.batches),
+        (ENVIRONMENTS, values.environments),
+        (CONNECTIONS, values.connections),
+        (QUEUE, values.queued),
+        (JOURNAL, values.journal_lag),
+    ] {
+        gauge!(name).set(f64::from(u32::try_from(value).unwrap_or(u32::MAX)));
+    }
+    gauge!(STALLED).set(stall::stalled_time().as_secs_f64());
+}
+
 /// Sets the gauges to the values from `read`, once a second. Never returns.
 pub(crate) async fn sample_gauges(read: impl Fn() -> GaugeValues) {
     let Some(handle) = PROMETHEUS.get() else { return std::future::pending().await };
     let mut interval = tokio::time::interval(SAMPLE_INTERVAL);
     loop {
         interval.tick().await;
-        let values = read();
-        for (name, value) in [
-            (MATCHES, values.matches),
-            (BATCHES, values.batches),
-            (ENVIRONMENTS, values.environments),
-            (CONNECTIONS, values.connections),
-            (QUEUE, values.queued),
-            (JOURNAL, values.journal_lag),
-        ] {
-            gauge!(name).set(f64::from(u32::try_from(value).unwrap_or(u32::MAX)));
-        }
-        gauge!(STALLED).set(stall::stalled_time().as_secs_f64());
+        set_gauges(&read());
         handle.run_upkeep();
     }
 }

@@ -129,9 +129,11 @@ class LocalTransport:
         """
         due = deadline(timeout)
         while request in self._pending:
-            if not await in_thread(self._pending[0].call.wait, max(due - time.monotonic(), 0.0)):
+            first = self._pending[0]
+            if not await in_thread(first.call.wait, max(due - time.monotonic(), 0.0)):
                 raise CallTimeout(f"no response within {timeout} s", reason="TIMED_OUT")
-            self._pending.popleft()
+            if first in self._pending:
+                self._pending.remove(first)
         return request.call.take()
 
     def may_arrive(self, request: _LocalRequest) -> bool:
