@@ -58,13 +58,15 @@ ci:
 test-rust: | check-tools
 	cargo test --release --locked --workspace --no-fail-fast --quiet
 
+PYTEST := ../$(PYTHON) -m pytest -q -rfEs --numprocesses auto --dist loadfile
+FAST := BOARDWIRE_BINARY=none $(PYTEST) -m 'not slow'
+
 test-python: build
-	status=0; $(MAKE) --no-print-directory test-fast || status=$$?; \
-	cd client-py && ../$(PYTHON) -m pytest -q -rfEs --numprocesses auto --dist loadfile -m slow && exit $$status
+	status=0; cd client-py; $(FAST) || status=$$?; $(PYTEST) -m slow && exit $$status
 
 ## test-fast: runs the Python tests without a server, in a minute
 test-fast: build
-	cd client-py && BOARDWIRE_BINARY=none ../$(PYTHON) -m pytest -q -rfEs --numprocesses auto --dist loadfile -m 'not slow'
+	cd client-py; $(FAST)
 
 ## test-agents: builds the example agents, checks their protocol, and lets them play one match; AGENTS="cpp go" for some
 test-agents: build

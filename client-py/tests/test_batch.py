@@ -409,6 +409,6 @@ def test_a_masked_step_leaves_other_environments_unchanged(client: boardwire.Cli
 def test_text_refuses_an_unknown_environment_or_seat(client: boardwire.Client, name: str, value: int) -> None:
     with client.open_batch("faraway", environments=2, seats=2) as batch:
         batch.reset()
-        with pytest.raises(boardwire.errors.InvalidRequest, match=f"`{name}` must be below 2") as caught:
+        with pytest.raises(boardwire.errors.InvalidRequest, match=f"`{name}` must be from 0 to 1") as caught:
             batch.text(**{"environment": 0, "seat": 0, name: value})
-        assert caught.value.metadata == {"field": name, "value": str(value), "expected": "below 2"}
+        assert caught.value.metadata == {"field": name, "value": str(value), "expected": "from 0 to 1"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import pickle
 import re
 from collections.abc import Callable
@@ -285,6 +286,21 @@ def test_two_tasks_wait_for_parts_of_one_batch() -> None:
         rows = slice(step.first, step.first + len(step.seat))
         np.testing.assert_array_equal(step.view, expected.view[rows])
         np.testing.assert_array_equal(step.ply, expected.ply[rows])
+
+
+def test_a_cancelled_recv_loses_no_response() -> None:
+    async def play() -> None:
+        async with aio.connect("local:") as client, await client.open_batch("faraway", **SLOW_BOT) as batch:
+            step = await batch.reset()
+            for _ in range(4):
+                await batch.send(lowest(step.mask))
+                while True:
+                    with contextlib.suppress(asyncio.TimeoutError):
+                        step = await asyncio.wait_for(batch.recv(), 0.01)
+                        break
+            assert (step.ply > 0).all()
+
+    asyncio.run(play())
 
 
 def play_pipelined(client: boardwire.Client) -> list[bytes]:

@@ -112,8 +112,8 @@ def test_a_picture_contains_only_what_its_view_contains() -> None:
         for view, seat, message in (
             (obs.view[:-1], 0, "bytes"),
             (obs.view, None, "bytes"),
-            (obs.view, 2, "`seat` must be below 2; got 2"),
-            (obs.view, -1, "`seat` must be below 2; got -1"),
+            (obs.view, 2, "`seat` must be from 0 to 1; got 2"),
+            (obs.view, -1, "`seat` must be from 0 to 1; got -1"),
             (np.full_like(obs.view, 255), 0, "round"),
         ):
             with pytest.raises(ValueError, match=message):

@@ -69,15 +69,15 @@ def main(arguments: list[str] | None = None) -> int:
     doctor = commands.add_parser("doctor", help="what is installed here, and whether it can play")
     doctor.add_argument("address", nargs="?", help="a server that should be reached: HOST:PORT or unix:PATH")
     add_connection_options(doctor)
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
 
     def server() -> str:
-        with connect_with_options(given.address, given) as client:
-            return f"boardwire {client.server().version} answers at {given.address}"
+        with connect_with_options(options.address, options) as client:
+            return f"boardwire {client.server().version} answers at {options.address}"
 
     checks: list[Callable[[], str]] = [interpreter, packages, extension, binary, private_server]
     spared: list[Callable[[], str]] = []
-    if given.address is not None:
+    if options.address is not None:
         # A client of a running server needs no binary on this machine.
         checks, spared = [*checks, server], [binary, private_server]
     failed = False

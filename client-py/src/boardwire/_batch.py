@@ -203,9 +203,9 @@ class Batch(Closing):
         """
         limits = {"environment": (environment, self.environments), "seat": (seat, self.spec.seats)}
         for name, (number, count) in limits.items():
-            # The field of the message holds no such number; the server refuses the others.
+            # A message cannot hold this number; the server refuses others that are out of range.
             if not 0 <= number < 1 << 32:
-                allowed = f"below {count}"
+                allowed = f"from 0 to {count - 1}"
                 raise InvalidRequest(
                     f"`{name}` must be {allowed}; got `{number}`",
                     reason="FIELD_INVALID",

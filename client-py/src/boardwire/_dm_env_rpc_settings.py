@@ -28,7 +28,11 @@ class Settings:
         """Checks the names; `OPTION` among the known ones allows every name that begins with it."""
         for name in tensors:
             if name not in known and not (OPTION in known and name.startswith(OPTION)):
-                raise invalid("settings", name, f"among {', '.join(known)}" if known else "empty")
+                raise invalid(
+                    "settings",
+                    name,
+                    f"among {', '.join(known)}".replace(OPTION, f"{OPTION}NAME") if known else "empty",
+                )
         self._tensors = tensors
 
     def read(

@@ -269,9 +269,9 @@ def described(
         ends, values = _describe(column, table.values[:, at], tables)
         # Row 0 means no component, so it must not get the first name of each column.
         values[0] = 0
-        told = np.flatnonzero(values.any(axis=0)).tolist()
-        names += [f".{column.name}{ends[end]}" for end in told]
-        columns.append(values[:, told].astype(np.float32))
+        used = np.flatnonzero(values.any(axis=0)).tolist()
+        names += [f".{column.name}{ends[end]}" for end in used]
+        columns.append(values[:, used].astype(np.float32))
     return names, np.concatenate(columns, axis=1)
 
 

@@ -79,7 +79,7 @@ class TableEnv(Reconstructed):
         self._random: np.random.Generator | None = None
         self._renderer = Renderer(spec, render_mode)
         self._session = Session(
-            client,
+            client.open_batch,
             spec,
             environments=1,
             reward=reward,

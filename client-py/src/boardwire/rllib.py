@@ -6,7 +6,6 @@ node.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -22,8 +21,8 @@ from ray.rllib.env.multi_agent_env import MultiAgentEnv
 
 import boardwire
 
-from .envs import ObservationEncoder, ObservationKind
-from .errors import LOST, CallTimeout, ConnectionLost, ServerFull
+from .envs import ObservationEncoder, ObservationKind, Session
+from .errors import CallTimeout, ConnectionLost, ServerFull
 
 __all__ = ["BoardwireMultiAgentEnv", "EnvConfig", "MaskedPPOModule", "policy"]
 
@@ -97,7 +96,17 @@ class BoardwireMultiAgentEnv(MultiAgentEnv):
         self.agents, self.possible_agents = list(self._agents.values()), list(self._agents.values())
         self.observation_spaces = dict.fromkeys(self.agents, self._encoder.observation_space)
         self.action_spaces = dict.fromkeys(self.agents, self._encoder.action_space)
-        self._batch: boardwire.Batch | None = None
+        self._session = Session(
+            lambda *args, **table: self._ask(lambda client: client.open_batch(*args, **table)),
+            spec,
+            environments=1,
+            opponents=settings.opponents,
+            reward=settings.reward,
+            autoreset="disabled",
+            illegal_actions=settings.illegal_actions,
+            skip_forced=settings.skip_forced,
+            columns=["scores", "final_views"],
+        )
         # The agent that decides; None before the first reset and after the end of an episode.
         self._agent: str | None = None
         super().__init__()
@@ -112,22 +121,6 @@ class BoardwireMultiAgentEnv(MultiAgentEnv):
                 last = failure
         raise last
 
-    def _open(self) -> boardwire.Batch:
-        return self._ask(
-            lambda client: client.open_batch(
-                self.config.game,
-                environments=1,
-                seats=self.game_spec.seats,
-                opponents=self.config.opponents,
-                options=self.game_spec.options,
-                reward=self.config.reward,
-                autoreset="disabled",
-                illegal_actions=self.config.illegal_actions,
-                skip_forced=self.config.skip_forced,
-                columns=["scores", "final_views"],
-            )
-        )
-
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> _Result:
         """Begins an episode, at any time. Opens a new match, or changes servers, if the last match is lost.
 
@@ -138,15 +131,7 @@ class BoardwireMultiAgentEnv(MultiAgentEnv):
         """
         super().reset(seed=seed)
         self._agent, self._substituted = None, dict.fromkeys(self.agents, False)
-        seeds = [int(self.np_random.integers(2**64, dtype=np.uint64))]
-        if self._batch is not None:
-            with contextlib.suppress(*LOST):
-                return self._result(self._batch.reset(seeds=seeds))
-        self._batch = self._open()
-        if self._batch.spec != self.game_spec:
-            self.close()
-            raise boardwire.BoardwireError("the game of the server has changed: create the environment again")
-        return self._result(self._batch.reset(seeds=seeds))
+        return self._result(self._session.reset_one(self.np_random))
 
     def step(
         self, action_dict: Mapping[str, Any]
@@ -159,11 +144,13 @@ class BoardwireMultiAgentEnv(MultiAgentEnv):
             IllegalAction: The action is illegal, and `illegal_actions` is `reject`; nothing was played.
             BoardwireError: The server and its match are lost; a reset opens a new match.
         """
-        if self._agent is None or self._batch is None:
+        if self._agent is None:
             raise RuntimeError("call `reset` first: the environment has no episode")
-        agent = self._agent
-        step = self._batch.step([action_dict[agent]])
+        agent, action = self._agent, action_dict[self._agent]
+        step = self._session.act(action)
         self._substituted[agent] = bool(step.substituted[0])
+        if self._substituted[agent]:
+            self._session.warn(action, agent)
         observations, infos = self._result(step)
         rewards = {name: float(step.reward[0, seat]) for seat, name in self._agents.items()}
         names = (*self.agents, "__all__")
@@ -189,9 +176,8 @@ class BoardwireMultiAgentEnv(MultiAgentEnv):
 
     def close(self) -> None:
         """Closes the match. A reset opens a new one."""
-        batch, self._batch, self._agent = self._batch, None, None
-        if batch is not None:
-            batch.close()
+        self._session.close()
+        self._agent = None
 
 
 class MaskedPPOModule(DefaultPPOTorchRLModule):

@@ -357,10 +357,12 @@ impl Batch {
     pub async fn text(self: &Arc<Self>, environment: u32, seat: u32) -> Result<String, Error> {
         let (environments, seats) = (self.options.environments, self.table.game.info().seats);
         let number = usize::try_from(environment).ok().filter(|number| *number < environments);
-        let environment = number
-            .ok_or_else(|| Error::field("environment", environment, format!("below {environments}")))?;
+        let environment = number.ok_or_else(|| {
+            Error::field("environment", environment, format!("from 0 to {}", environments - 1))
+        })?;
         let valid_seat = u8::try_from(seat).ok().filter(|seat| *seat < seats);
-        let seat = valid_seat.ok_or_else(|| Error::field("seat", seat, format!("below {seats}")))?;
+        let seat =
+            valid_seat.ok_or_else(|| Error::field("seat", seat, format!("from 0 to {}", seats - 1)))?;
         let checkout = self.check_out(environment..environment + 1).await?;
         let (block, index) = checkout.locate(environment);
         Ok(block.text(index, Seat::new(seat)))

@@ -186,9 +186,9 @@ pub(crate) fn wait_for<T: Send>(
     used: Option<Use>,
     work: impl Future<Output = T> + Send + 'static,
 ) -> PyResult<T> {
-    let mut doing = py.detach(|| PendingCall::begin(work));
-    let waited = doing.wait(py, seconds(timeout));
-    match (waited, doing) {
+    let mut call = py.detach(|| PendingCall::begin(work));
+    let waited = call.wait(py, seconds(timeout));
+    match (waited, call) {
         (Ok(_), PendingCall::Done(done)) => Ok(done),
         (waited, _) => {
             used.into_iter().for_each(Use::leave);

@@ -56,7 +56,12 @@ impl Painter {
             None => Viewer::Public,
             Some(seat) => match u8::try_from(seat) {
                 Ok(seat) if seat < info.seats => Seat::new(seat).into(),
-                _ => return Err(value_error(format!("`seat` must be below {}; got {seat}", info.seats))),
+                _ => {
+                    return Err(value_error(format!(
+                        "`seat` must be from 0 to {}; got {seat}",
+                        info.seats - 1
+                    )));
+                }
             },
         };
         Ok(draw(info, viewer, view).map_err(value_error)?.svg())

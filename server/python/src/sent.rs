@@ -15,6 +15,9 @@ use crate::shape::Shape;
 use crate::step::Step;
 use crate::wait::PendingCall;
 
+/// How often a thread tries the lock of a call that another thread waits for.
+const LOCK_INTERVAL: Duration = Duration::from_millis(5);
+
 /// The result of a step.
 pub(crate) type Stepped = Result<batch::Step, Error>;
 
@@ -63,7 +66,7 @@ impl Sent {
                 // Another thread waits for the response, perhaps one whose caller has given up.
                 Err(TryLockError::WouldBlock) if left.is_zero() => return Ok(false),
                 Err(TryLockError::WouldBlock) => {
-                    py.detach(|| std::thread::sleep(left.min(Duration::from_millis(5))));
+                    py.detach(|| std::thread::sleep(left.min(LOCK_INTERVAL)));
                     py.check_signals()?;
                 }
             }
@@ -72,7 +75,14 @@ impl Sent {
 
     /// Returns the response. The caller must have waited for it, and can take it once.
     fn take(&self, py: Python<'_>) -> PyResult<Step> {
-        let mut call = self.call.try_lock().map_err(|_| engine_failed())?;
+        let mut call = loop {
+            match self.call.try_lock() {
+                Ok(call) => break call,
+                Err(TryLockError::Poisoned(_)) => return Err(engine_failed()),
+                // Another thread waits for the response; its caller may already have given up.
+                Err(TryLockError::WouldBlock) => py.detach(|| std::thread::sleep(LOCK_INTERVAL)),
+            }
+        };
         match call.take() {
             Some((PendingCall::Done(Ok(rows)), _)) => Ok(Step::new(&self.shape, Columns::Played(rows))),
             Some((PendingCall::Done(Err(refused)), _)) => Err(refuse::refused(py, &refused)),

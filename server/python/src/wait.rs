@@ -48,9 +48,9 @@ pub(crate) enum PendingCall<T> {
 impl<T: Send> PendingCall<T> {
     /// Starts work, and runs it as far as possible without waiting.
     pub(crate) fn begin(work: impl Future<Output = T> + Send + 'static) -> Self {
-        let mut doing = Self::Waiting(Box::pin(work), Arc::default());
-        doing.poll();
-        doing
+        let mut call = Self::Waiting(Box::pin(work), Arc::default());
+        call.poll();
+        call
     }
 
     /// Continues the work as far as possible without waiting.
@@ -69,7 +69,10 @@ impl<T: Send> PendingCall<T> {
     /// A signal handler raises. The work continues, and the caller may wait for it again.
     pub(crate) fn wait(&mut self, py: Python<'_>, time: Duration) -> PyResult<bool> {
         let due = Instant::now().checked_add(time);
-        py.detach(|| self.poll());
+        // Only while it waits: another thread may try the lock of a call that is done.
+        if let Self::Waiting(..) = self {
+            py.detach(|| self.poll());
+        }
         loop {
             let Self::Waiting(_, waker) = self else { return Ok(true) };
             let left = due.map_or(SIGNAL_CHECK_INTERVAL, |due| due.saturating_duration_since(Instant::now()));

@@ -202,7 +202,7 @@ class Batch(Closing):
         limits = {"environment": (environment, self.environments), "seat": (seat, self.spec.seats)}
         for name, (number, count) in limits.items():
             if not 0 <= number < 1 << 32:
-                allowed = f"below {count}"
+                allowed = f"from 0 to {count - 1}"
                 raise InvalidRequest(
                     f"`{name}` must be {allowed}; got `{number}`",
                     reason="FIELD_INVALID",

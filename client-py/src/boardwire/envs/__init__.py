@@ -5,7 +5,7 @@ Environments with several agents are in `boardwire.pettingzoo`.
 
 from .._registration import environment_id, register
 from ._common import Opponents
-from ._session import IllegalActionWarning
+from ._session import IllegalActionWarning, Session
 from ._spaces import MaskPlace, ObservationEncoder, ObservationKind
 from .single import BoardwireEnv
 from .vector import BoardwireVectorEnv, Seeds
@@ -19,6 +19,7 @@ __all__ = [
     "ObservationKind",
     "Opponents",
     "Seeds",
+    "Session",
     "environment_id",
     "register",
 ]

@@ -61,7 +61,7 @@ class SeatEnv(Reconstructed):
         self._encoder = ObservationEncoder(spec, observation, mask)
         self._agent_seat = agent_seat
         self._session = Session(
-            self.client,
+            self.client.open_batch,
             spec,
             seat=agent_seat,
             policies=policies,

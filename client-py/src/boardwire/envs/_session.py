@@ -6,7 +6,7 @@ import contextlib
 import operator
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from functools import partial
 from typing import Any, SupportsIndex, get_args
@@ -20,7 +20,6 @@ from .. import (
     Batch,
     BatchStep,
     BoardwireError,
-    Client,
     Decisions,
     GameSpec,
     IllegalActions,
@@ -36,7 +35,7 @@ _EPISODE_FLAGS = np.uint8(TERMINATED | TRUNCATED | FORFEITED)
 # One row for each action, because building an array takes longer than playing the action.
 _ACTIONS = np.arange(256, dtype=np.uint8)[:, None]
 #: The packages whose code may lie between a program and a step: this one, and the wrappers of frameworks.
-_PACKAGES = {"boardwire", "gymnasium", "pettingzoo", "sb3_contrib", "stable_baselines3", "torchrl"}
+_PACKAGES = {"boardwire", "gymnasium", "pettingzoo", "ray", "sb3_contrib", "stable_baselines3", "torchrl"}
 
 
 class IllegalActionWarning(RuntimeWarning):
@@ -44,7 +43,9 @@ class IllegalActionWarning(RuntimeWarning):
 
 
 class Session:
-    """A batch in which the caller plays one seat or all, and policies of this process play other seats.
+    """A batch for an adapter of a framework: it opens at a reset, and again when it is lost.
+
+    The caller plays one seat or all, and policies of this process play other seats.
 
     Each policy gets the rows of all environments in one call. Calls repeat until every row shows the
     caller's decision or an end. If a step was interrupted, or failed after it was played in part, the
@@ -57,7 +58,7 @@ class Session:
 
     def __init__(
         self,
-        client: Client,
+        open_batch: Callable[..., Batch],
         spec: GameSpec,
         *,
         reward: Reward,
@@ -69,13 +70,13 @@ class Session:
         """Configures the session; the first reset opens the batch.
 
         Args:
-            client: The client that opens the batch.
+            open_batch: Opens a batch with the arguments of `Client.open_batch`, such as that method.
             spec: The spec of the table.
             reward: As in `Client.open_batch`.
             illegal_actions: As in `Client.open_batch`.
             seat: The caller's seat. Without policies, the caller may have other seats too.
             policies: The policies by seat. If there are any, the batch has the column `final_views`.
-            settings: The other arguments of `Client.open_batch`.
+            settings: The other arguments of `open_batch`.
 
         Raises:
             ValueError: `reward` or `illegal_actions` is not allowed.
@@ -89,7 +90,7 @@ class Session:
         self.batch: Batch | None = None
         self.warns = True
         self._open_batch = partial(
-            client.open_batch,
+            open_batch,
             spec.id,
             seats=spec.seats,
             options=spec.options,

@@ -108,7 +108,7 @@ class BoardwireEnv(SeatEnv, gymnasium.Env[Any, np.int64]):
 
         Args:
             seed: Seeds `np_random`, from which the episode's seed is drawn.
-            options: Ignored; the game's options are fixed when the environment is made.
+            options: Ignored; the game's options are fixed when the environment is created.
 
         Returns:
             The observation and the info.

@@ -98,10 +98,10 @@ impl CallStream {
         convert: impl FnOnce(Python<'_>, Bytes) -> PyResult<Py<PyAny>> + Send + 'static,
     ) -> PyResult<Bound<'py, PyAny>> {
         let state = self.0.get(py)?;
-        let busy = |_| {
+        let already_waiting = |_| {
             PyRuntimeError::new_err("another thread or task waits for this response: use one thread or task")
         };
-        let mut responses = Arc::clone(&state.responses).try_lock_owned().map_err(busy)?;
+        let mut responses = Arc::clone(&state.responses).try_lock_owned().map_err(already_waiting)?;
         let next = async move { responses.recv().await.transpose() };
         let convert = |py: Python<'_>, response: Option<Bytes>| {
             response.map_or(Ok(py.None()), |response| convert(py, response))

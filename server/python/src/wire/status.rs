@@ -57,7 +57,7 @@ pub(crate) fn is_sent(status: &Status) -> bool {
 /// Returns the exception for a status. A lost connection is `UNAVAILABLE` without a reason.
 pub(crate) fn raised(py: Python<'_>, status: &Status, state: ConnectionState) -> PyErr {
     let (code, reason, message) = match status.source() {
-        Some(source) => explained(status.code(), source, state),
+        Some(source) => describe(status.code(), source, state),
         None => (status.code(), "", status.message().to_owned()),
     };
     let info = status.get_details_error_info();
@@ -92,7 +92,7 @@ fn name(code: Code) -> String {
 }
 
 /// Returns the code, reason and message for an error of a connection.
-fn explained(
+fn describe(
     code: Code,
     source: &(dyn Error + 'static),
     state: ConnectionState,
@@ -116,8 +116,8 @@ fn explained(
     match code {
         // When a connection ends, its calls are cancelled.
         Code::Unknown | Code::Internal | Code::Unavailable | Code::Cancelled => {
-            let explained = if is_new { format!("failed to connect: {reasons}") } else { reasons };
-            (Code::Unavailable, "", explained)
+            let message = if is_new { format!("failed to connect: {reasons}") } else { reasons };
+            (Code::Unavailable, "", message)
         }
         code => (code, "", reasons),
     }
