@@ -48,7 +48,7 @@ def open_spiel(name, policy, *, tensors=False):
                         break
                 state.apply_action(move[0])
             else:
-                state.apply_action(policy.one(observe(state), state.legal_actions()))
+                state.apply_action(policy.choose_one(observe(state), state.legal_actions()))
                 decisions += 1
         return decisions
 
@@ -66,7 +66,7 @@ def open_spiel_rl(name, policy):
         while not timestep.last():
             seat = timestep.observations["current_player"]
             obs = np.asarray(timestep.observations["info_state"][seat], np.float32)
-            timestep = env.step([policy.one(obs, timestep.observations["legal_actions"][seat])])
+            timestep = env.step([policy.choose_one(obs, timestep.observations["legal_actions"][seat])])
             decisions += 1
         return decisions
 
@@ -88,7 +88,7 @@ def rlcard(name, policy):
         state, _ = env.reset()
         decisions = 0
         while not env.is_over():
-            state, _ = env.step(policy.one(state["obs"].reshape(-1), list(state["legal_actions"])))
+            state, _ = env.step(policy.choose_one(state["obs"].reshape(-1), list(state["legal_actions"])))
             decisions += 1
         return decisions
 
@@ -107,7 +107,7 @@ def envpool(name, policy, *, pools=1):
         # An observation has a row for each seat.
         obs = obs.reshape(ROWS, -1, int(np.prod(obs.shape[1:])))
         obs = obs[np.arange(ROWS), info["current_player"] % obs.shape[1]]
-        actions = policy.many(obs, packed(info["legal_action_mask"])).astype(np.int32)
+        actions = policy.choose_many(obs, packed(info["legal_action_mask"])).astype(np.int32)
         env.send(actions, info["env_id"])
         # A step after the end of an episode only starts the next one.
         return ROWS - int((terminated | truncated).sum())
@@ -135,7 +135,7 @@ def pgx(name, policy, *, compiled=False):
     def by_policy():
         nonlocal state, key
         obs = np.asarray(state.observation).reshape(ROWS, -1)
-        actions = policy.many(obs, packed(state.legal_action_mask))
+        actions = policy.choose_many(obs, packed(state.legal_action_mask))
         key, own = split(key)
         state = step_all(state, actions.astype(np.int32), split_rows(own))
         return ROWS
@@ -174,7 +174,9 @@ def dm_env_rpc(policy):
         nonlocal chosen, running
         actions = {action: tensor_utils.pack_tensor(np.int32(chosen))}
         response = channel.send(dm_env_rpc_pb2.StepRequest(requested_observations=uids, actions=actions))
-        chosen = policy.one(tensor_utils.unpack_tensor(response.observations[uids[0]]).reshape(-1), [0, 1, 2])
+        chosen = policy.choose_one(
+            tensor_utils.unpack_tensor(response.observations[uids[0]]).reshape(-1), [0, 1, 2]
+        )
         # The first step of an episode only starts it.
         was_running, running = running, response.state == dm_env_rpc_pb2.RUNNING
         return int(was_running)

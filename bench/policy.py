@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
-#: SELECT[byte, k] is the k-th set bit of a byte.
-SELECT = np.argsort(1 - _BITS, axis=1, kind="stable").astype(np.uint8)
+#: SET_BIT_INDEX[byte, k] is the k-th set bit of a byte.
+SET_BIT_INDEX = np.argsort(1 - _BITS, axis=1, kind="stable").astype(np.uint8)
 
 
 def packed(masks):
@@ -30,14 +30,14 @@ class RandomLegal:
         self.drawn = iter(self.dice.random(4096).tolist())
         return next(self.drawn)
 
-    def one(self, observation, legal):
+    def choose_one(self, observation, legal):
         """Chooses one action from a list, or from the nonzero indices of an array."""
         self.checksum += float(observation[0])
         if isinstance(legal, np.ndarray):
             legal = np.flatnonzero(legal)
         return legal[int(self.draw() * len(legal))]
 
-    def many(self, observations, masks):
+    def choose_many(self, observations, masks):
         """Chooses an action per row of bit masks `uint8[n, bytes]`, low bit first; any for an empty row.
 
         It counts the bits of every byte, draws one bit of the row, and finds the byte with this bit. So it
@@ -54,4 +54,4 @@ class RandomLegal:
         place = at * len(masks) + np.arange(len(masks))
         byte = columns.take(place)
         rest = drawn - (sums.take(place) - np.bitwise_count(byte))
-        return SELECT.take(byte * np.intp(8) + rest) + (at * 8).astype(np.uint8)
+        return SET_BIT_INDEX.take(byte * np.intp(8) + rest) + (at * 8).astype(np.uint8)

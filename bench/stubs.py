@@ -83,7 +83,7 @@ class Agent(Caller):
             self.obs = self.ask("reset")
             return 0
         legal = np.unpackbits(np.frombuffer(obs.mask, np.uint8), bitorder="little")
-        action = int(self.policy.one(obs.view, legal))
+        action = int(self.policy.choose_one(obs.view, legal))
         self.obs = self.ask("act", episode=obs.episode, decision=obs.decision, action=action)
         return 1
 
@@ -117,7 +117,7 @@ class Batch(Caller):
         masks = np.frombuffer(step.mask, np.uint8).reshape(count, -1)
         np.frombuffer(step.reward, np.float32).reshape(count, -1)
         np.frombuffer(step.flags, np.uint8)
-        return self.policy.many(views, masks).tobytes()
+        return self.policy.choose_many(views, masks).tobytes()
 
     def send(self, actions, first=0, count=0):
         """Sends actions on the stream for `count` environments from `first`; a count of 0 means all."""

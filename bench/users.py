@@ -27,7 +27,7 @@ def in_turns(env, policy):
                 env.step(None)
                 continue
             mask = obs["action_mask"] if "action_mask" in obs else info["action_mask"]
-            env.step(int(policy.one(obs["observation"].reshape(-1), mask)))
+            env.step(int(policy.choose_one(obs["observation"].reshape(-1), mask)))
             decisions += 1
         return decisions
 
@@ -46,18 +46,18 @@ def batch(address, rows, policy):
     def one():
         nonlocal step
         for _ in range(16):
-            step = opened.step(single[policy.one(step.view[0], step.legal(0))])
+            step = opened.step(single[policy.choose_one(step.view[0], step.legal(0))])
         return 16
 
     def few():
         nonlocal step
-        actions = [policy.one(view, step.legal(row)) for row, view in enumerate(step.view)]
+        actions = [policy.choose_one(view, step.legal(row)) for row, view in enumerate(step.view)]
         step = opened.step(np.array(actions, np.uint8))
         return rows
 
     def many():
         nonlocal step
-        step = opened.step(policy.many(step.view, step.packed_mask))
+        step = opened.step(policy.choose_many(step.view, step.packed_mask))
         return rows
 
     return one if rows == 1 else few if rows <= FEW else many
@@ -71,7 +71,7 @@ def single(address, policy):
         obs, info = env.reset()
         decisions, over = 0, False
         while not over:
-            obs, _, terminated, truncated, info = env.step(policy.one(obs, info["action_mask"]))
+            obs, _, terminated, truncated, info = env.step(policy.choose_one(obs, info["action_mask"]))
             decisions, over = decisions + 1, terminated or truncated
         return decisions
 
@@ -85,7 +85,7 @@ def vector(address, rows, policy):
 
     def step():
         nonlocal obs, infos
-        obs, _, _, _, infos = envs.step(policy.many(obs, packed(infos["action_mask"])))
+        obs, _, _, _, infos = envs.step(policy.choose_many(obs, packed(infos["action_mask"])))
         return rows
 
     return step

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-LIST = Path(__file__).resolve().parent / "src" / "boardwire" / "games.json"
+GAMES_FILE = Path(__file__).resolve().parent / "src" / "boardwire" / "games.json"
 
 
 def listed(binary: str | Path) -> str:
@@ -21,4 +21,4 @@ def listed(binary: str | Path) -> str:
 
 
 if __name__ == "__main__":
-    LIST.write_text(listed(sys.argv[1]))
+    GAMES_FILE.write_text(listed(sys.argv[1]))

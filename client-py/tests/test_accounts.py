@@ -33,14 +33,14 @@ def tokens(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def guarded(tokens: dict[str, str]) -> Iterator[str]:
+def address_with_accounts(tokens: dict[str, str]) -> Iterator[str]:
     """The address of a server that requires these tokens."""
     with tcp_server("--auth-token-file", tokens["file"]) as address:
         yield address
 
 
-def test_every_kind_of_call_sends_the_token(tokens: dict[str, str], guarded: str) -> None:
-    with boardwire.connect(guarded, token=tokens["ada"]) as client:
+def test_every_kind_of_call_sends_the_token(tokens: dict[str, str], address_with_accounts: str) -> None:
+    with boardwire.connect(address_with_accounts, token=tokens["ada"]) as client:
         with client.create_match("faraway", players=["agent", "random"], seed=1) as match:
             seat = match.join(0)
             assert seat.observe().mask.any()
@@ -55,10 +55,10 @@ def test_every_kind_of_call_sends_the_token(tokens: dict[str, str], guarded: str
         assert client.server().limits.matches_per_caller == 1
 
 
-def test_the_async_client_sends_the_token(tokens: dict[str, str], guarded: str) -> None:
+def test_the_async_client_sends_the_token(tokens: dict[str, str], address_with_accounts: str) -> None:
     async def play() -> None:
         async with (
-            boardwire.aio.connect(guarded, token=tokens["bob"]) as client,
+            boardwire.aio.connect(address_with_accounts, token=tokens["bob"]) as client,
             await client.create_match("faraway", players=["agent", "random"]) as match,
             await match.join(0) as seat,
         ):
@@ -67,10 +67,12 @@ def test_the_async_client_sends_the_token(tokens: dict[str, str], guarded: str) 
     asyncio.run(play())
 
 
-def test_accounts_on_one_machine_have_separate_limits(tokens: dict[str, str], guarded: str) -> None:
+def test_accounts_on_one_machine_have_separate_limits(
+    tokens: dict[str, str], address_with_accounts: str
+) -> None:
     with (
-        boardwire.connect(guarded, token=tokens["ada"]) as ada,
-        boardwire.connect(guarded, token=tokens["bob"]) as bob,
+        boardwire.connect(address_with_accounts, token=tokens["ada"]) as ada,
+        boardwire.connect(address_with_accounts, token=tokens["bob"]) as bob,
     ):
         settings: dict[str, Any] = {"game": "faraway", "players": ["agent", "random"]}
         with ada.create_match(**settings), pytest.raises(errors.ServerFull, match="you have 1 matches"):
@@ -79,8 +81,8 @@ def test_accounts_on_one_machine_have_separate_limits(tokens: dict[str, str], gu
             pass
 
 
-def test_environments_send_the_token(tokens: dict[str, str], guarded: str) -> None:
-    server = boardwire.Address(guarded, token=tokens["bob"])
+def test_environments_send_the_token(tokens: dict[str, str], address_with_accounts: str) -> None:
+    server = boardwire.Address(address_with_accounts, token=tokens["bob"])
     assert tokens["bob"] not in repr(server)
     for env in (
         gymnasium.make("boardwire/Faraway-v0", address=server),
@@ -90,7 +92,7 @@ def test_environments_send_the_token(tokens: dict[str, str], guarded: str) -> No
         env.reset(seed=1)
         env.close()
     with pytest.raises(errors.AccessDenied) as caught:
-        BoardwireVectorEnv("faraway", address=guarded)
+        BoardwireVectorEnv("faraway", address=address_with_accounts)
     assert caught.value.reason == "CALLER_TOKEN_MISSING"
 
 

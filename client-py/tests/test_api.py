@@ -75,7 +75,7 @@ def load_script(name: str) -> ModuleType:
 @pytest.mark.slow
 def test_the_list_of_games_is_up_to_date() -> None:
     list_games = load_script("list_games")
-    assert list_games.LIST.read_text() == list_games.listed(find_binary()), "run `make golden`"
+    assert list_games.GAMES_FILE.read_text() == list_games.listed(find_binary()), "run `make golden`"
 
 
 def written_annotations(value: object) -> Iterator[str]:

@@ -62,29 +62,29 @@ def test_links_lead_to_existing_files() -> None:
         assert (NOTEBOOK.parent / link).exists(), link
 
 
-def notebook_with_minutes(minutes: float) -> Any:
+def notebook_with_training_time(minutes: float) -> Any:
     """Reads the notebook and sets its training time."""
     import nbformat
 
-    book = nbformat.read(NOTEBOOK, 4)
-    nbformat.validate(book)
-    (parameters,) = (cell for cell in book.cells if "parameters" in cell.metadata.get("tags", []))
+    notebook = nbformat.read(NOTEBOOK, 4)
+    nbformat.validate(notebook)
+    (parameters,) = (cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", []))
     parameters.source, count = re.subn(
         r"^MINUTES = .*$", f"MINUTES = {minutes}", parameters.source, flags=re.MULTILINE
     )
     assert count == 1
-    return book
+    return notebook
 
 
-def printed(book: Any, name: str, stream: str = "stdout") -> str:
+def printed(notebook: Any, name: str, stream: str = "stdout") -> str:
     """Returns the text that a cell printed."""
-    (cell,) = (cell for cell in book.cells if cell.id == name)
+    (cell,) = (cell for cell in notebook.cells if cell.id == name)
     return "".join(out.text for out in cell.outputs if out.output_type == "stream" and out.name == stream)
 
 
-def displayed(book: Any, name: str, mime_type: str) -> str:
+def displayed(notebook: Any, name: str, mime_type: str) -> str:
     """Returns the output of a cell that has this MIME type."""
-    (cell,) = (cell for cell in book.cells if cell.id == name)
+    (cell,) = (cell for cell in notebook.cells if cell.id == name)
     (data,) = (out.data[mime_type] for out in cell.outputs if mime_type in out.get("data", {}))
     assert isinstance(data, str)
     return data
@@ -101,22 +101,24 @@ def win_rate(text: str, bot: str) -> float:
 def test_the_notebook_plays_trains_and_draws_the_curve(tmp_path: Path) -> None:
     from nbclient import NotebookClient
 
-    book = notebook_with_minutes(0.15)
-    NotebookClient(book, timeout=TIMEOUT, resources={"metadata": {"path": str(tmp_path)}}).execute()
-    assert "your hand:" in printed(book, "observe")
-    assert re.search(r"scores \(\d+, \d+\) places", printed(book, "finish"))
-    assert "srcdoc=" in displayed(book, "show", "text/html")
-    assert "hand" in printed(book, "fields")
-    assert "episodes; the margins" in printed(book, "random-agents")
-    before, after = printed(book, "measure"), printed(book, "train-loop")
+    notebook = notebook_with_training_time(0.15)
+    NotebookClient(notebook, timeout=TIMEOUT, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    assert "your hand:" in printed(notebook, "observe")
+    assert re.search(r"scores \(\d+, \d+\) places", printed(notebook, "finish"))
+    assert "srcdoc=" in displayed(notebook, "show", "text/html")
+    assert "hand" in printed(notebook, "fields")
+    assert "episodes; the margins" in printed(notebook, "random-agents")
+    before, after = printed(notebook, "measure"), printed(notebook, "train-loop")
     assert win_rate(before, "random") < win_rate(after, "random")
     assert win_rate(before, "greedy") < win_rate(after, "greedy")
-    assert len(displayed(book, "draw-curve", "image/png")) > 10_000
+    assert len(displayed(notebook, "draw-curve", "image/png")) > 10_000
     assert (tmp_path / "first_agent.onnx").stat().st_size
-    assert re.search(r"scores \(\d+, \d+\) places", printed(book, "play-policy"))
-    assert "policy:mine:argmax" in displayed(book, "play-policy", "text/html")
+    assert re.search(r"scores \(\d+, \d+\) places", printed(notebook, "play-policy"))
+    assert "policy:mine:argmax" in displayed(notebook, "play-policy", "text/html")
     # The progress bar and PyTorch's exporter write to stderr; no other cell does.
-    stderr = {cell.id: printed(book, cell.id, "stderr") for cell in book.cells if cell.cell_type == "code"}
+    stderr = {
+        cell.id: printed(notebook, cell.id, "stderr") for cell in notebook.cells if cell.cell_type == "code"
+    }
     assert {name for name, text in stderr.items() if text} <= {"train-loop", "play-policy"}
     assert "Warning" not in stderr["train-loop"]
 
@@ -125,24 +127,24 @@ def test_the_notebook_plays_trains_and_draws_the_curve(tmp_path: Path) -> None:
 def test_interrupted_training_keeps_the_network(tmp_path: Path) -> None:
     from nbclient import NotebookClient
 
-    book = notebook_with_minutes(60)
-    client = NotebookClient(book, timeout=TIMEOUT, resources={"metadata": {"path": str(tmp_path)}})
+    notebook = notebook_with_training_time(60)
+    client = NotebookClient(notebook, timeout=TIMEOUT, resources={"metadata": {"path": str(tmp_path)}})
 
     def interrupt() -> None:
         """Interrupts the kernel when the progress bar shows that training has started."""
         deadline = time.monotonic() + TIMEOUT
-        while not re.search(r" [3-9]/3600", printed(book, "train-loop", "stderr")):
+        while not re.search(r" [3-9]/3600", printed(notebook, "train-loop", "stderr")):
             assert time.monotonic() < deadline
             time.sleep(0.1)
         asyncio.run(client.km.interrupt_kernel())
 
     with ThreadPoolExecutor() as threads, client.setup_kernel():
-        for number, cell in enumerate(book.cells):
+        for number, cell in enumerate(notebook.cells):
             stopped = threads.submit(interrupt) if cell.id == "train-loop" else None
             client.execute_cell(cell, number)
             if stopped is not None:
                 stopped.result()
-    output = printed(book, "train-loop")
+    output = printed(notebook, "train-loop")
     assert "interrupted: the network keeps what it has learned" in output
-    assert win_rate(printed(book, "measure"), "random") < win_rate(output, "random")
-    assert re.search(r"scores \(\d+, \d+\) places", printed(book, "play-policy"))
+    assert win_rate(printed(notebook, "measure"), "random") < win_rate(output, "random")
+    assert re.search(r"scores \(\d+, \d+\) places", printed(notebook, "play-policy"))

@@ -14,7 +14,7 @@ from wire import Wire, is_closed, raw_connection
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 SETTINGS = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 #: The bytes that connections send before they are silent.
-BEGINNINGS = (b"", PREFACE[:1], PREFACE[:23], PREFACE, PREFACE + SETTINGS, PREFACE + SETTINGS[:5])
+CONNECTION_PREFIXES = (b"", PREFACE[:1], PREFACE[:23], PREFACE, PREFACE + SETTINGS, PREFACE + SETTINGS[:5])
 #: Bytes that are not HTTP/2.
 INVALID = (
     b"GET / HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -47,9 +47,11 @@ def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
 def silent_connections(target: Target, size: int) -> str:
     """Silent connections: the server closes those without a complete HTTP/2 preface in time."""
     before = target.descriptors()
-    connections = [raw_connection(target, BEGINNINGS[turn % len(BEGINNINGS)]) for turn in range(size)]
-    silent = [each for turn, each in enumerate(connections) if turn % len(BEGINNINGS) < 3]
-    established = [each for turn, each in enumerate(connections) if turn % len(BEGINNINGS) >= 3]
+    connections = [
+        raw_connection(target, CONNECTION_PREFIXES[turn % len(CONNECTION_PREFIXES)]) for turn in range(size)
+    ]
+    silent = [each for turn, each in enumerate(connections) if turn % len(CONNECTION_PREFIXES) < 3]
+    established = [each for turn, each in enumerate(connections) if turn % len(CONNECTION_PREFIXES) >= 3]
     took = wait_until(
         lambda: all(is_closed(each) for each in silent), 30, "the server did not close silent connections"
     )
@@ -65,7 +67,7 @@ def half_open_connections(target: Target, size: int) -> str:
     """Connections that are shut down in one direction or reset, in each state."""
     before = target.descriptors()
     for turn in range(size):
-        connection = raw_connection(target, BEGINNINGS[turn % len(BEGINNINGS)])
+        connection = raw_connection(target, CONNECTION_PREFIXES[turn % len(CONNECTION_PREFIXES)])
         if turn % 3 == 0:
             connection.shutdown(socket.SHUT_WR)
         elif turn % 3 == 1:
@@ -73,7 +75,7 @@ def half_open_connections(target: Target, size: int) -> str:
         connection.close()
     waiting = []
     for turn in range(100):
-        waiting.append(raw_connection(target, BEGINNINGS[turn % len(BEGINNINGS)]))
+        waiting.append(raw_connection(target, CONNECTION_PREFIXES[turn % len(CONNECTION_PREFIXES)]))
         waiting[-1].shutdown(socket.SHUT_WR)
     wait_until(
         lambda: all(is_closed(each) for each in waiting),

@@ -44,12 +44,12 @@ def flags(size: int) -> tuple[object, ...]:
 
 
 @contextlib.contextmanager
-def bounded(target: Target, most: float = ALL + OVERHEAD) -> Iterator[None]:
+def bounded(target: Target, maximum: float = ALL + OVERHEAD) -> Iterator[None]:
     """Fails if the memory of the server grows more during the context."""
     before = target.resident()
     yield
     grown = target.peak() - before
-    expect(grown <= most, f"memory grew by {grown:.0f} MiB, more than {most:.0f}")
+    expect(grown <= maximum, f"memory grew by {grown:.0f} MiB, more than {maximum:.0f}")
 
 
 def wait_until_idle(target: Target) -> None:

@@ -13,7 +13,7 @@ from wire import Wire, framed, open_calls
 
 RESET = "/boardwire.v1.BatchService/ResetBatch"
 SAVE = "/boardwire.v1.BatchService/SaveBatch"
-LIST = "/boardwire.v1.MatchService/ListMatches"
+LIST_MATCHES = "/boardwire.v1.MatchService/ListMatches"
 #: The value of `--max-connection-bytes` here, in MiB.
 LIMIT = 32
 ROWS = 4_096
@@ -73,7 +73,7 @@ def unread_lists(target: Target, size: int) -> str:
     with Stubs(target.address) as stubs:
         flood(stubs.matches.CreateMatch.future, [request] * 1_000)
         page = pb.ListMatchesRequest(page_size=1_000).SerializeToString()
-        grown = unread(target, size, LIST, "", page)
+        grown = unread(target, size, LIST_MATCHES, "", page)
     check_served(target)
     return f"{grown:.0f} MiB used, limit {LIMIT}"
 

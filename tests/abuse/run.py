@@ -84,12 +84,12 @@ def run_on_server(attack: Attack, size: int, target: Target, *, full: bool) -> s
         results = attack.action(target, size)
         took = time.monotonic() - start
         if not attack.ends:
-            peak, most = target.peak(), before + attack.slack
+            peak, maximum = target.peak(), before + attack.slack
             with contextlib.suppress(Failed):
-                wait_until(lambda: target.resident() <= most, RETURN_SECONDS, "memory did not return")
+                wait_until(lambda: target.resident() <= maximum, RETURN_SECONDS, "memory did not return")
             after = target.resident()
             memory = f"memory {before:.0f}, {peak:.0f}, {after:.0f} MiB"
-            expect(after <= most, f"memory did not return: {memory}; {results}")
+            expect(after <= maximum, f"memory did not return: {memory}; {results}")
             wait_until(
                 lambda: target.descriptors() <= descriptors + 2, RETURN_SECONDS, "descriptors did not return"
             )

@@ -15,7 +15,7 @@ from target import STOP_SECONDS, Target, expect, running_server, wait_until
 from wire import framed, open_calls, raw_connection
 
 PLAY = "/boardwire.v1.MatchService/Play"
-LIST = "/boardwire.v1.MatchService/ListMatches"
+LIST_MATCHES = "/boardwire.v1.MatchService/ListMatches"
 
 
 class Load:
@@ -32,7 +32,9 @@ class Load:
         ]
         token = self.seats[0].tokens[0]
         self.streams = open_calls(target, size, lambda wire: wire.call(PLAY, token, end=False))
-        self.unread = open_calls(target, size, lambda wire: wire.call(LIST, data=framed(b"")), unread=True)
+        self.unread = open_calls(
+            target, size, lambda wire: wire.call(LIST_MATCHES, data=framed(b"")), unread=True
+        )
         self.waiting = [
             stubs.matches.Observe.future(
                 pb.ObserveRequest(match_id=seat.match_id, wait=True), metadata=bearer(seat.tokens[0])

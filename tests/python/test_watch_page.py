@@ -16,7 +16,7 @@ from boardwire._process import find_binary
 from boardwire_v1 import match_service_pb2 as pb
 
 SERVICE = "/boardwire.v1.MatchService/"
-WEB = {"content-type": "application/grpc-web+proto"}
+WEB_HEADERS = {"content-type": "application/grpc-web+proto"}
 
 
 @contextmanager
@@ -62,12 +62,12 @@ def test_only_the_page_and_its_methods_are_served() -> None:
         assert request_page(page, "GET", "/index.html")[0] == 404
         # Methods that the page does not need are missing.
         for method in ("CreateMatch", "Act", "CloseMatch", "JoinMatch", "GetReplay"):
-            assert request_page(page, "POST", SERVICE + method, framed(b""), WEB)[0] == 404
-        assert request_page(page, "POST", "/grpc.health.v1.Health/Check", framed(b""), WEB)[0] == 404
+            assert request_page(page, "POST", SERVICE + method, framed(b""), WEB_HEADERS)[0] == 404
+        assert request_page(page, "POST", "/grpc.health.v1.Health/Check", framed(b""), WEB_HEADERS)[0] == 404
         # Other sites can send forms and plain text. The server rejects them.
         plain = {"content-type": "text/plain"}
         assert request_page(page, "POST", SERVICE + "ListMatches", framed(b""), plain)[0] == 400
-        assert request_page(page, "GET", SERVICE + "ListMatches", headers=WEB)[0] == 405
+        assert request_page(page, "GET", SERVICE + "ListMatches", headers=WEB_HEADERS)[0] == 405
         # Without a CORS header, other sites cannot read responses.
         connection = http.client.HTTPConnection(page, timeout=60)
         connection.request("OPTIONS", SERVICE + "ListMatches", headers={"origin": "https://example.org"})
@@ -80,18 +80,18 @@ def test_the_page_gets_public_views_of_public_matches() -> None:
     with serving() as (address, page), boardwire.connect(address) as client:
         public = client.create_match("faraway", players=["agent", "greedy"], seed=7)
         private = client.create_match("faraway", players=["agent", "greedy"], private=True)
-        status, response = request_page(page, "POST", SERVICE + "ListMatches", framed(b""), WEB)
+        status, response = request_page(page, "POST", SERVICE + "ListMatches", framed(b""), WEB_HEADERS)
         assert status == 200
         (length,) = struct.unpack(">I", response[1:5])
         listed = pb.ListMatchesResponse.FromString(response[5 : 5 + length])
         assert [match.id for match in listed.matches] == [public.id]
         request = pb.WatchRequest(match_id=private.id, depict=True).SerializeToString()
-        assert b"<svg" not in request_page(page, "POST", SERVICE + "Watch", framed(request), WEB)[1]
+        assert b"<svg" not in request_page(page, "POST", SERVICE + "Watch", framed(request), WEB_HEADERS)[1]
         frames = client.watch(public.id)
         view = next(iter(frames)).view
         request = pb.WatchRequest(match_id=public.id, after=0, depict=True).SerializeToString()
         connection = http.client.HTTPConnection(page, timeout=60)
-        connection.request("POST", SERVICE + "Watch", framed(request), WEB)
+        connection.request("POST", SERVICE + "Watch", framed(request), WEB_HEADERS)
         stream = connection.getresponse()
         (length,) = struct.unpack(">I", stream.read(5)[1:])
         first = pb.WatchResponse.FromString(stream.read(length))
@@ -125,7 +125,7 @@ def test_the_page_rejects_other_host_names() -> None:
             status, body = request_page(page, "GET", "/", headers={"host": host})
             assert (status, b"--page-host" in body) == (421, True), host
             status, _ = request_page(
-                page, "POST", SERVICE + "ListMatches", framed(b""), {**WEB, "host": host}
+                page, "POST", SERVICE + "ListMatches", framed(b""), {**WEB_HEADERS, "host": host}
             )
             assert status == 421, host
 

@@ -1,9 +1,10 @@
 """Writes the pages of the documentation for Sphinx: `pages.py FOLDER`.
 
 Pages are plain Markdown for the repository too, so their links name files of the repository. This script
-changes each link to the page that shows the file: a page of `docs/`, a page in `ELSEWHERE`, or a generated
-page of a source file or folder. A link to a missing file stays unchanged, and Sphinx reports it. A notebook
-becomes a page with its text and code. The script also writes the Python reference and the table of contents.
+changes each link to the page that shows the file: a page of `docs/`, a page in `PAGES_OUTSIDE_DOCS`,
+or a generated page of a source file or folder. A link to a missing file stays unchanged, and Sphinx reports
+it. A notebook becomes a page with its text and code. The script also writes the Python reference
+and the table of contents.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "client-py/src/boardwire"
 #: Pages outside of `docs/`, and their place on the site.
-ELSEWHERE = {
+PAGES_OUTSIDE_DOCS = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "DESIGN.md": "design.md",
@@ -94,7 +95,7 @@ class Site:
         path.write_text(text)
 
     def add(self, source: str) -> None:
-        """Adds a file of `docs/` or a page of `ELSEWHERE`."""
+        """Adds a file of `docs/` or a page of `PAGES_OUTSIDE_DOCS`."""
         path, page = ROOT / source, site_path(source)
         if path.suffix not in (".md", ".ipynb"):
             (self.folder / page).parent.mkdir(parents=True, exist_ok=True)
@@ -152,8 +153,8 @@ class Site:
 
 def site_path(source: str) -> str:
     """Returns the path on the site that shows a file of the repository."""
-    if source in ELSEWHERE:
-        return ELSEWHERE[source]
+    if source in PAGES_OUTSIDE_DOCS:
+        return PAGES_OUTSIDE_DOCS[source]
     if source == "docs" or source.startswith("docs/"):
         page = posixpath.relpath(source, "docs")
         page = posixpath.join(page, "README.md") if (ROOT / source).is_dir() else page
@@ -240,7 +241,7 @@ def main(folder: Path) -> None:
     for path in sorted((ROOT / "docs").rglob("*")):
         if path.is_file():
             site.add(path.relative_to(ROOT).as_posix())
-    for source in ELSEWHERE:
+    for source in PAGES_OUTSIDE_DOCS:
         site.add(source)
     games = sorted(path.stem for path in (ROOT / "docs/rules").glob("*.md"))
     site.list_below("games/index.md", [f"{folder}/{game}" for game in games for folder in ("games", "rules")])

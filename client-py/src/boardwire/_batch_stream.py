@@ -239,7 +239,7 @@ class BatchStream:
         pending.failed = False
         return response.step
 
-    def may_arrive(self, pending: BatchRequest) -> bool:
+    def may_have_response(self, pending: BatchRequest) -> bool:
         """Returns whether the response to a request may still arrive."""
         return pending.response is None and (self._keep or self._is_in_flight(pending))
 

@@ -19,7 +19,7 @@ from ._match import Match
 from ._replay import Frame, Replay
 from ._seat import WAIT_SECONDS, Seat, fetch_match, fetch_replay, watch
 from ._server import PrivateServer
-from ._types import Autoreset, BatchColumn, IllegalActions, Reward, against, seats_of
+from ._types import Autoreset, BatchColumn, IllegalActions, Reward, line_up_against, seats_of
 from ._waiting import each_of, in_thread, result_of
 from .errors import BoardwireError, CallTimeout, ConnectionLost
 
@@ -201,7 +201,7 @@ class Client(Catalog, Closing):
             seats = seats_of(line_ups, seats, opponents)
         spec = result_of(self.game(game, seats=seats, options=options))
         if line_ups is None:
-            line_ups = [against(opponents or {}, spec.seats)]
+            line_ups = [line_up_against(opponents or {}, spec.seats)]
         config = {
             "game": game,
             "line_ups": [{"players": players} for players in line_ups],

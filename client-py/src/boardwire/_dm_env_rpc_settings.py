@@ -53,9 +53,9 @@ class Settings:
             raise invalid(f"settings.{name}", "nothing", expected)
         return self.read(name, default, expected, str, allowed=choices)
 
-    def whole(self, name: str, default: int | None, least: int, most: int) -> Any:
-        expected = f"a whole number from {least} to {most}"
-        return self.read(name, default, expected, int, allowed=range(least, most + 1))
+    def whole(self, name: str, default: int | None, minimum: int, maximum: int) -> Any:
+        expected = f"a whole number from {minimum} to {maximum}"
+        return self.read(name, default, expected, int, allowed=range(minimum, maximum + 1))
 
     def seed(self) -> Any:
         return self.whole("seed", None, 0, 2**64 - 1)

@@ -30,7 +30,7 @@ BOUNDS: dict[Reward, tuple[float, float]] = {
 }
 # How many unseen deals the interval assumes, all with the worst or all with the best reward: 1.96 squared,
 # rounded. If all deals were won, the lower end is then that of Wilson's score interval.
-_UNSEEN = 4
+_UNSEEN_DEALS = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -201,7 +201,7 @@ def estimate(
     if n > 1 and math.isinf(best - worst):
         return mean, (low, high)
     # A single deal says nothing about how deals differ.
-    unseen = 1.0 if n == 1 else _UNSEEN / (n + _UNSEEN)
+    unseen = 1.0 if n == 1 else _UNSEEN_DEALS / (n + _UNSEEN_DEALS)
     return mean, (min(low, mean - unseen * (played - worst)), max(high, mean + unseen * (best - played)))
 
 
@@ -237,9 +237,9 @@ class Versus:
             KeyError: A policy has not played against this opponent.
         """
         better, worse = (self.evaluations[name, against] for name in (first, second))
-        least, most = BOUNDS[better.deals["reward"]]
+        minimum, maximum = BOUNDS[better.deals["reward"]]
         means = (better.rewards - worse.rewards).mean(axis=1, dtype=np.float64)
-        return estimate(means, (least - most, most - least))
+        return estimate(means, (minimum - maximum, maximum - minimum))
 
     def __str__(self) -> str:
         """Returns a text table with a row for each policy and a column for each opponent."""

@@ -173,9 +173,9 @@ class _Plan:
         """Adds features that are 1 for each row present, else 0; in sequences 0.5 to 1 instead of 1."""
         blocks = self._add_rows(field)
         written = np.ones(field.shape)
-        for at, axis in enumerate(field.axes):
+        for index, axis in enumerate(field.axes):
             if axis.order == "sequence":
-                written *= 0.5 + 0.5 * (np.indices(field.shape)[at] + 1) / axis.size
+                written *= 0.5 + 0.5 * (np.indices(field.shape)[index] + 1) / axis.size
         self.steps["ones"] += zip(_values(field), blocks, written.ravel().tolist(), strict=True)
         if (written < 1).any():
             self._add_empty(field, blocks)
@@ -236,14 +236,14 @@ def _values(field: ViewField) -> list[_Value]:
 
 def _names(field: ViewField, kept: Sequence[bool] | None = None) -> list[str]:
     """Returns the name of every value of a field, or one name per place along the axes with `kept` set."""
-    places = [[_place(axis, at) for at in range(axis.size)] for axis in field.axes]
+    places = [[_place(axis, index) for index in range(axis.size)] for axis in field.axes]
     if kept is not None:
         places = [some if keep else [""] for some, keep in zip(places, kept, strict=True)]
     return [field.name + "".join(parts) for parts in product(*places)]
 
 
-def _place(axis: Axis, at: int) -> str:
-    return f"[{axis.table} {at + 1}]" if axis.table else f"[{at}]"
+def _place(axis: Axis, index: int) -> str:
+    return f"[{axis.table} {index + 1}]" if axis.table else f"[{index}]"
 
 
 def _along(field: ViewField, axis: int, values: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -254,9 +254,9 @@ def _along(field: ViewField, axis: int, values: NDArray[np.intp]) -> NDArray[np.
 def _rows(field: ViewField, row_offsets: Mapping[str, int]) -> NDArray[np.intp]:
     """Returns for each value the component that its place stands for; -1 for none."""
     rows = np.full(field.shape, -1)
-    for at, axis in enumerate(field.axes):
+    for index, axis in enumerate(field.axes):
         if axis.table:
-            rows[...] = _along(field, at, row_offsets[axis.table] + 1 + np.arange(axis.size))
+            rows[...] = _along(field, index, row_offsets[axis.table] + 1 + np.arange(axis.size))
     return rows.ravel()
 
 
@@ -265,8 +265,8 @@ def described(
 ) -> tuple[list[str], NDArray[np.float32]]:
     """Returns the name suffixes and the features of a table's rows: `float32[rows, features]`, -1 to 1."""
     names, columns = list[str](), [np.empty((len(table.values), 0), np.float32)]
-    for at, column in enumerate(table.columns):
-        ends, values = _describe(column, table.values[:, at], tables)
+    for index, column in enumerate(table.columns):
+        ends, values = _describe(column, table.values[:, index], tables)
         # Row 0 means no component, so it must not get the first name of each column.
         values[0] = 0
         used = np.flatnonzero(values.any(axis=0)).tolist()
@@ -345,9 +345,9 @@ class EntityLayout:
 def _owners(field: ViewField) -> NDArray[np.intp]:
     """Returns the owner of each value."""
     owners = np.zeros(field.shape, dtype=np.intp)
-    for at, axis in enumerate(field.axes):
+    for index, axis in enumerate(field.axes):
         if axis.name in _OWNERS:
-            owners += _along(field, at, _OWNERS[axis.name] + np.arange(axis.size))
+            owners += _along(field, index, _OWNERS[axis.name] + np.arange(axis.size))
     return owners.ravel()
 
 

@@ -137,10 +137,11 @@ class Rollouts:
         """
         if players.shape != self.batch.agents.shape:
             raise ValueError(f"`players` must have shape {self.batch.agents.shape}; got {players.shape}")
-        least, most = int(players.min()), int(players.max())
-        if least < 0 or most > len(opponents):
+        minimum, maximum = int(players.min()), int(players.max())
+        if minimum < 0 or maximum > len(opponents):
             raise ValueError(
-                f"`players` must be 0 to {len(opponents)}, the number of opponents; got {least} to {most}"
+                f"`players` must be 0 to {len(opponents)}, the number of opponents; "
+                f"got {minimum} to {maximum}"
             )
         self._opponents, self._players = tuple(opponents), players
 

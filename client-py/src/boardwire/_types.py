@@ -297,7 +297,7 @@ def check_bot(name: str) -> None:
         raise ValueError(f"{name!r} is not a bot: opponents must be bots, such as 'greedy', or policies")
 
 
-def against(opponents: Mapping[int, str], seats: int) -> list[str]:
+def line_up_against(opponents: Mapping[int, str], seats: int) -> list[str]:
     """Returns the line-up with the given bots at their seats and agents at all others.
 
     Raises:

@@ -141,12 +141,12 @@ class _World:
             self._batch.close()
 
 
-def _bound(spec: pb.TensorSpec, name: str, dtype: int, shape: Sequence[int], most: int | None) -> None:
-    """Fills in a spec of values from 0 to `most`, or without bounds if it is None."""
+def _bound(spec: pb.TensorSpec, name: str, dtype: int, shape: Sequence[int], maximum: int | None) -> None:
+    """Fills in a spec of values from 0 to `maximum`, or without bounds if it is None."""
     spec.name, spec.dtype = name, dtype
     spec.shape.extend(shape)
-    if most is not None:
-        tensor_spec_utils.set_bounds(spec, 0, most)
+    if maximum is not None:
+        tensor_spec_utils.set_bounds(spec, 0, maximum)
 
 
 def _absent(name: str) -> NotFound:

@@ -119,7 +119,7 @@ class TableEnv(Reconstructed):
 
     def _read_step(self) -> None:
         """Reads the values of a step that do not depend on the agent."""
-        step = self._session.last()
+        step = self._session.last_step()
         assert step.oracle_mask is not None
         flags, seats = int(step.flags[0]), len(self.possible_agents)
         self._terminated, self._truncated = bool(flags & TERMINATED), bool(flags & TRUNCATED)
@@ -135,7 +135,7 @@ class TableEnv(Reconstructed):
         self._masks = dict(zip(self.possible_agents, masks, strict=True))
 
     def _view(self, agent: str) -> NDArray[np.uint8]:
-        step, seat = self._session.last(), self.possible_agents.index(agent)
+        step, seat = self._session.last_step(), self.possible_agents.index(agent)
         if step.seat[0] == NOBODY:
             assert step.final_view is not None
             view: NDArray[np.uint8] = step.final_view[0, seat]
@@ -145,7 +145,7 @@ class TableEnv(Reconstructed):
         return view
 
     def _reward(self, agent: str) -> float:
-        return float(self._session.last().reward[0, self.possible_agents.index(agent)])
+        return float(self._session.last_step().reward[0, self.possible_agents.index(agent)])
 
     def _observation(self, agent: str) -> Any:
         """Returns the current observation in the agent's space, in new arrays at each call."""
@@ -156,7 +156,7 @@ class TableEnv(Reconstructed):
 
         Wrappers that turn infos into arrays require the same keys at every step, as in observations.
         """
-        step = self._session.last()
+        step = self._session.last_step()
         none = np.zeros((1, len(self.possible_agents)), np.int32)
         assert step.scores is not None
         assert step.ranks is not None
@@ -228,7 +228,7 @@ class BoardwireAECEnv(TableEnv, AECEnv[str, Any, Any]):
             ResetNeeded: The environment was not reset, or the last step failed.
             IllegalAction: The action is illegal and `illegal_actions` is `reject`. Nothing was played.
         """
-        self._session.last()
+        self._session.last_step()
         if not self.agents:
             return
         agent = self.agent_selection
@@ -267,7 +267,7 @@ class BoardwireAECEnv(TableEnv, AECEnv[str, Any, Any]):
         """Renders the position as the selected agent sees it; returns None without a render mode."""
         if self.render_mode is None:
             return None
-        self._session.last()
+        self._session.last_step()
         return self._render([self.agent_selection])
 
 
@@ -312,7 +312,7 @@ class BoardwireParallelEnv(TableEnv, ParallelEnv[str, Any, Any]):
             IllegalAction: An action does not exist, or it is illegal and `illegal_actions` is `reject`.
                 Nothing was played.
         """
-        self._session.last()
+        self._session.last_step()
         if not self.agents:
             return {}, {}, {}, {}, {}
         due = self._pending

@@ -57,7 +57,7 @@ const THINKING_BLOCK_SIZE: usize = 8;
 const CALLER_LIMIT: usize = 512;
 /// If no bot thinks, the caller's thread and the pool together step up to this many environments. So the step starts at once,
 /// and other calls of that thread wait about 1 ms.
-const SHARED_LIMIT: usize = 2048;
+const CALLER_AND_POOL_LIMIT: usize = 2048;
 
 /// A batch of environments of one table.
 pub struct Batch {

@@ -68,9 +68,9 @@ impl Bot {
         find: impl FnOnce(&str) -> Result<Arc<dyn Policy>, String>,
     ) -> Result<Self, UnknownBot> {
         let (kind, rest) = name.split_once(':').map_or((name, None), |(kind, rest)| (kind, Some(rest)));
-        let count = |default: u32, most: u32| match rest {
+        let count = |default: u32, maximum: u32| match rest {
             None => Some(default),
-            Some(number) => number.parse().ok().filter(|count| (1..=most).contains(count)),
+            Some(number) => number.parse().ok().filter(|count| (1..=maximum).contains(count)),
         };
         let unknown = |expected| UnknownBot { given: name.to_owned(), expected };
         let bot = match kind {

@@ -107,12 +107,12 @@ impl Playout {
         if legal.len() == 1 {
             return first;
         }
-        let (mut best, mut most, mut cached) = (first, i32::MIN, None);
+        let (mut best, mut best_estimate, mut cached) = (first, i32::MIN, None);
         for action in legal {
             let estimate = one_ply_ahead(game, *state, seat, action, &mut self.lookahead_random, &mut cached);
             let Some(estimate) = estimate else { return self.draw(legal) };
-            if estimate > most {
-                (best, most) = (action, estimate);
+            if estimate > best_estimate {
+                (best, best_estimate) = (action, estimate);
             }
         }
         best
@@ -154,8 +154,8 @@ impl Rollout {
 
 /// Returns the value of an outcome to a seat in a game with this range of scores. It is the limited lead over the best
 /// other seat. The first place adds half of the maximum lead, shared among the winners.
-fn outcome_value(outcome: &Outcome, seat: Seat, (least, most): (i32, i32)) -> i32 {
-    let longest = most.saturating_sub(least).clamp(1, MAX_LEAD);
+fn outcome_value(outcome: &Outcome, seat: Seat, (minimum, maximum): (i32, i32)) -> i32 {
+    let longest = maximum.saturating_sub(minimum).clamp(1, MAX_LEAD);
     let own = outcome.scores()[seat.index()];
     let others = outcome.scores().iter().enumerate().filter(|&(other, _)| other != seat.index());
     let lead = own.saturating_sub(others.map(|(_, &score)| score).max().unwrap_or(own));

@@ -86,8 +86,8 @@ impl<G: Estimate> Search<G> {
     /// Selects greedy's best actions, as many as the playouts allow. Returns the choice if there is only one action.
     fn select_arms(&mut self, greedy_choice: u8) -> Option<u8> {
         let ranked = self.prior.ranking();
-        let most = usize::try_from(self.playouts / PLAYOUTS_PER_ACTION).unwrap_or(usize::MAX).max(2);
-        self.arms = ranked.take(most).map(|action| Arm { action, visits: 0, total: 0 }).collect();
+        let maximum = usize::try_from(self.playouts / PLAYOUTS_PER_ACTION).unwrap_or(usize::MAX).max(2);
+        self.arms = ranked.take(maximum).map(|action| Arm { action, visits: 0, total: 0 }).collect();
         if self.arms.len() < 2 {
             return Some(greedy_choice);
         }

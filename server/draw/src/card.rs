@@ -223,10 +223,10 @@ fn draw_disc(svg: &mut String, x: u32, y: u32, Disc { fill, letters }: &Disc) {
 }
 
 /// Shortens a text to at most `most` characters.
-pub(crate) fn shortened(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
+pub(crate) fn shortened(text: &str, maximum: usize) -> String {
+    if text.chars().count() <= maximum {
         return text.to_owned();
     }
-    let kept: String = text.chars().take(most - 1).collect();
+    let kept: String = text.chars().take(maximum - 1).collect();
     format!("{}.", kept.trim_end())
 }

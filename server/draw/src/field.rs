@@ -13,7 +13,7 @@ pub(crate) struct FieldValues<'a> {
 
 impl FieldValues<'_> {
     /// Returns the value, if there is only one.
-    pub(crate) fn single(&self) -> Option<u16> {
+    pub(crate) fn only_value(&self) -> Option<u16> {
         if self.axis.is_none() { self.values.first().copied() } else { None }
     }
 

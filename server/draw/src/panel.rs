@@ -52,7 +52,7 @@ impl<'a> Panels<'a> {
     fn panel(&mut self, fields: &[FieldValues], of_seat: bool) {
         let is_single = |field: &&FieldValues| field.axis.is_none() && !is_id(field);
         for field in fields.iter().filter(is_single) {
-            self.single(field, of_seat);
+            self.draw_single(field, of_seat);
         }
         self.sheet.end_row();
         for field in fields.iter().filter(|field| field.axis.is_none() && is_id(field) && !field.is_empty()) {
@@ -80,8 +80,8 @@ impl<'a> Panels<'a> {
         }
     }
 
-    fn single(&mut self, field: &FieldValues, of_seat: bool) {
-        let (name, value) = (words(field.spec.name), field.single().unwrap_or_default());
+    fn draw_single(&mut self, field: &FieldValues, of_seat: bool) {
+        let (name, value) = (words(field.spec.name), field.only_value().unwrap_or_default());
         match &field.spec.kind {
             FieldKind::Flag if value == 1 => self.sheet.chip(&name, "#2b2a27", "#ffffff"),
             FieldKind::Count if value > 0 || of_seat => {

@@ -16,14 +16,14 @@ pub(crate) fn softmax(logits: &[f32], legal: ActionSet) -> Result<ActionWeights,
         if logit.is_nan() || logit == f32::INFINITY {
             return Err(format!("logit of action {action} is {logit}"));
         }
-        if best.is_none_or(|(_, most)| logit > most) {
+        if best.is_none_or(|(_, maximum)| logit > maximum) {
             best = Some((action, logit));
         }
     }
     match best {
-        Some((best, most)) if most > f32::NEG_INFINITY => {
+        Some((best, maximum)) if maximum > f32::NEG_INFINITY => {
             let weight = |action: u8| {
-                let behind = f64::from(logits[usize::from(action)]) - f64::from(most);
+                let behind = f64::from(logits[usize::from(action)]) - f64::from(maximum);
                 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 2²³")]
                 let weight = (behind.exp() * BEST).round() as u32;
                 weight

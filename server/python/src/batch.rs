@@ -52,13 +52,13 @@ impl Batch {
         core.close_batch(&self.inner);
     }
 
-    fn used(&self, py: Python<'_>) -> PyResult<Use> {
+    fn begin_use(&self, py: Python<'_>) -> PyResult<Use> {
         self.uses.begin(py, &self.inner)
     }
 
     /// Starts work that results in a step, and runs it as far as possible without waiting.
     fn begin(&self, py: Python<'_>, work: impl Future<Output = Stepped> + Send + 'static) -> PyResult<Sent> {
-        let used = self.used(py)?;
+        let used = self.begin_use(py)?;
         Ok(Sent::new(&self.shape, py.detach(|| PendingCall::begin(work)), used))
     }
 
@@ -69,7 +69,7 @@ impl Batch {
         timeout: Option<f64>,
         work: impl Future<Output = Result<T, Error>> + Send + 'static,
     ) -> PyResult<T> {
-        let done = engine::wait_for(py, timeout, Some(self.used(py)?), work)?;
+        let done = engine::wait_for(py, timeout, Some(self.begin_use(py)?), work)?;
         done.map_err(|error| refuse::refused(py, &error))
     }
 }
@@ -85,7 +85,7 @@ impl Batch {
         if indices.len() != self.inner.options().environments {
             return Ok(None);
         }
-        let used = self.used(py)?;
+        let used = self.begin_use(py)?;
         let few = indices.len() <= SMALL_BATCH;
         let step = || self.inner.step_at_once(0, 0, Actions::of_all(indices));
         let stepped = if few { step() } else { py.detach(step) };
@@ -135,7 +135,7 @@ impl Batch {
 
     /// Ends the batch. Pending and later requests are refused.
     fn close(&self, py: Python<'_>) {
-        if let Ok(_used) = self.used(py) {
+        if let Ok(_used) = self.begin_use(py) {
             py.detach(|| self.end());
         }
     }

@@ -134,7 +134,7 @@ impl Engine {
     ) -> PyResult<Bound<'py, PyDict>> {
         let method = Method::named(name)?;
         let request = method.request(request)?;
-        let used = self.used(py, name, &request)?;
+        let used = self.begin_use(py, name, &request)?;
         let work = calls::answer(Arc::clone(&self.0), name.to_owned(), request);
         let answer = wait_for(py, timeout, used, work)?.map_err(|error| refuse::refused(py, &error))?;
         let answer = answer.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
@@ -168,7 +168,7 @@ impl Engine {
 
 impl Engine {
     /// Starts a use of the batch that a call works on. Returns `None` if the call works on no batch.
-    fn used(&self, py: Python<'_>, method: &str, request: &Bytes) -> PyResult<Option<Use>> {
+    fn begin_use(&self, py: Python<'_>, method: &str, request: &Bytes) -> PyResult<Option<Use>> {
         let named = calls::batch_of(method, request).and_then(|id| self.0.batch(&id).ok());
         named.map(|(batch, uses)| uses.begin(py, &batch)).transpose()
     }

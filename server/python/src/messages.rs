@@ -263,7 +263,7 @@ fn value<'py>(py: Python<'py>, given: &Value, kind: &Kind) -> PyResult<Bound<'py
         Value::String(value) => PyString::new(py, value).into_any(),
         Value::Bytes(value) => PyBytes::new(py, value).into_any(),
         Value::EnumNumber(number) => word(py, kind, *number),
-        Value::Message(message) => special(py, message)?,
+        Value::Message(message) => nested_message(py, message)?,
         Value::List(values) => {
             let values: Vec<_> = values.iter().map(|each| value(py, each, kind)).collect::<PyResult<_>>()?;
             PyTuple::new(py, values)?.into_any()
@@ -289,7 +289,7 @@ fn word<'py>(py: Python<'py>, kind: &Kind, number: i32) -> Bound<'py, PyAny> {
 }
 
 /// Converts a nested message.
-fn special<'py>(py: Python<'py>, message: &DynamicMessage) -> PyResult<Bound<'py, PyAny>> {
+fn nested_message<'py>(py: Python<'py>, message: &DynamicMessage) -> PyResult<Bound<'py, PyAny>> {
     let number = |name| match message.get_field_by_name(name).as_deref() {
         Some(Value::I64(value)) => *value,
         Some(Value::I32(value)) => i64::from(*value),

@@ -303,7 +303,7 @@ fn as_batch_step<'py>(step: &Bound<'py, Step>) -> PyResult<Bound<'py, PyAny>> {
 }
 
 /// The bits of every byte value, lowest bit first.
-const BITS: [[i8; 8]; 256] = {
+const BITS_OF_BYTE: [[i8; 8]; 256] = {
     let mut bits = [[0; 8]; 256];
     let mut byte = 0;
     while byte < 256 {
@@ -323,7 +323,7 @@ fn unpacked(packed: &[u8], bytes: usize, actions: usize) -> Vec<i8> {
     for row in packed.chunks_exact(bytes.max(1)) {
         let end = mask.len() + actions;
         for &byte in row {
-            mask.extend_from_slice(&BITS[usize::from(byte)]);
+            mask.extend_from_slice(&BITS_OF_BYTE[usize::from(byte)]);
         }
         mask.truncate(end);
     }

@@ -336,9 +336,9 @@ impl Channel {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (wire, method) = (self.0.get(py)?, Method::named(method)?);
         let message = method.request(request)?;
-        let (most, bytes) = (boardwire_api::MAX_MESSAGE_BYTES, message.len());
-        if bytes > most {
-            let what = format!("a message must be at most {most} bytes; got {bytes}");
+        let (maximum, bytes) = (boardwire_api::MAX_MESSAGE_BYTES, message.len());
+        if bytes > maximum {
+            let what = format!("a message must be at most {maximum} bytes; got {bytes}");
             return Err(wire.raised(py, &Status::resource_exhausted(what)));
         }
         let mut request = wire.request(message, token)?;

@@ -57,19 +57,19 @@ impl Move {
 /// action and its cause. The first head is the commitment. Without the key, a head reveals nothing about a hidden choice.
 fn after_decision(key: &[u8; 32], head: &[u8; 32], played: &Move) -> [u8; 32] {
     let Move { seat, action, cause, .. } = *played;
-    chained(key, head, &[seat.number(), action, number(cause.to_message())])
+    chained(key, head, &[seat.number(), action, enum_byte(cause.to_message())])
 }
 
 /// Returns the head after a forfeit: the same keyed hash, of the previous head, the seat and the reason.
 fn after_forfeit(key: &[u8; 32], head: &[u8; 32], forfeited: Forfeited) -> [u8; 32] {
-    chained(key, head, &[forfeited.seat.number(), number(forfeited.reason)])
+    chained(key, head, &[forfeited.seat.number(), enum_byte(forfeited.reason)])
 }
 
 fn chained(key: &[u8; 32], head: &[u8; 32], event: &[u8]) -> [u8; 32] {
     *blake3::Hasher::new_keyed(key).update(head).update(event).finalize().as_bytes()
 }
 
-fn number(value: impl Into<i32>) -> u8 {
+fn enum_byte(value: impl Into<i32>) -> u8 {
     u8::try_from(value.into()).expect("the protocol's enumerations have fewer than 256 values")
 }
 

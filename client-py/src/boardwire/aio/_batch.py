@@ -356,7 +356,7 @@ class BatchPart:
         try:
             return await self._transport.receive(sent, timeout)
         finally:
-            if not self._transport.may_arrive(sent):
+            if not self._transport.may_have_response(sent):
                 self._sent.popleft()
 
     async def step(
@@ -388,9 +388,9 @@ class BatchPart:
             array = np.where(where, array, 0)
         if array.dtype == np.uint8:
             return array.tobytes()
-        most = np.iinfo(np.uint8).max
-        if array.min() < 0 or array.max() > most:
-            at = int(np.flatnonzero((array < 0) | (array > most))[0])
+        maximum = np.iinfo(np.uint8).max
+        if array.min() < 0 or array.max() > maximum:
+            at = int(np.flatnonzero((array < 0) | (array > maximum))[0])
             environment, action, known = (self.first + at, int(array[at]), len(self._transport.spec.actions))
             raise IllegalAction(
                 f"environment {environment}: there is no action {action}; action indices are below {known}",

@@ -15,7 +15,7 @@ from .. import _core, _values
 from .._access import TLS, checked, read
 from .._info import Clock, Invitation, MatchInfo, MatchState
 from .._replay import Frame, Replay
-from .._types import Autoreset, BatchColumn, IllegalActions, Reward, against, seats_of
+from .._types import Autoreset, BatchColumn, IllegalActions, Reward, line_up_against, seats_of
 from ..errors import BoardwireError, CallTimeout, ConnectionLost
 from ._batch import Batch, open_transport
 from ._catalog import Catalog
@@ -196,7 +196,7 @@ class Client(Catalog, Closing):
             seats = seats_of(line_ups, seats, opponents)
         spec = await self.game(game, seats=seats, options=options)
         if line_ups is None:
-            line_ups = [against(opponents or {}, spec.seats)]
+            line_ups = [line_up_against(opponents or {}, spec.seats)]
         config = {
             "game": game,
             "line_ups": [{"players": players} for players in line_ups],

@@ -136,7 +136,7 @@ class LocalTransport:
                 self._pending.remove(first)
         return request.call.take()
 
-    def may_arrive(self, request: _LocalRequest) -> bool:
+    def may_have_response(self, request: _LocalRequest) -> bool:
         """Returns whether the response is still pending."""
         return request in self._pending
 

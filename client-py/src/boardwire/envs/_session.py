@@ -105,7 +105,7 @@ class Session:
         self._place = sorted((seat, *self._policies)).index(seat)
         self._last: BatchStep | None = None
 
-    def last(self) -> BatchStep:
+    def last_step(self) -> BatchStep:
         """Returns the last step.
 
         Raises:
@@ -141,10 +141,10 @@ class Session:
         """
         if is_partial and self.batch is not None and self._last is None:
             raise gymnasium.error.ResetNeeded("reset all environments first: the last step or reset failed")
-        last, self._last = self._last, None
+        last_step, self._last = self._last, None
         if self.batch is not None:
             try:
-                return self._reset(self.batch, resets, last)
+                return self._reset(self.batch, resets, last_step)
             except LOST as failure:
                 if is_partial:
                     raise _with_advice(failure, "reset all environments, without reset_mask") from None
@@ -158,17 +158,19 @@ class Session:
         return self._reset(batch, resets, None)
 
     def _reset(
-        self, batch: Batch, resets: tuple[Mapping[str, Any], ...], last: BatchStep | None
+        self, batch: Batch, resets: tuple[Mapping[str, Any], ...], last_step: BatchStep | None
     ) -> BatchStep:
         try:
             for each in resets:
                 step = batch.reset(**each)
-                last = self._play_policies(batch, step, each.get("where"), last) if self._policies else step
+                last_step = (
+                    self._play_policies(batch, step, each.get("where"), last_step) if self._policies else step
+                )
         except BaseException:
             self._close_batch()
             raise
-        self._last = last
-        return self.last()
+        self._last = last_step
+        return self.last_step()
 
     def act(self, action: SupportsIndex) -> BatchStep:
         """Plays an action in a batch of one environment; see `step`."""
@@ -182,7 +184,7 @@ class Session:
             ResetNeeded: The environment was not reset, or the last reset or step failed.
             ValueError: A policy chose an illegal action, or not one action per row.
         """
-        last, batch = self.last(), self.batch
+        last_step, batch = self.last_step(), self.batch
         assert batch is not None
         # An interrupted step leaves its response pending, and only a reset discards it.
         self._last = None
@@ -192,11 +194,11 @@ class Session:
             raise _with_advice(failure, "reset the environment") from None
         except (BoardwireError, TypeError, ValueError) as refusal:
             if not isinstance(refusal, CallTimeout):
-                self._last = last
+                self._last = last_step
             raise
         if self._policies:
             try:
-                step = self._play_policies(batch, step, None, last)
+                step = self._play_policies(batch, step, None, last_step)
             except BaseException as failure:
                 # Some rows show decisions of other seats.
                 self._close_batch()
@@ -208,7 +210,7 @@ class Session:
 
     def text(self, seat: int) -> str:
         """Describes the position of the first environment as a seat may know it."""
-        self.last()
+        self.last_step()
         assert self.batch is not None
         try:
             return self.batch.text(0, seat=seat)
@@ -243,18 +245,18 @@ class Session:
                 self.batch.close()
 
     def _play_policies(
-        self, batch: Batch, step: BatchStep, where: NDArray[np.bool_] | None, last: BatchStep | None
+        self, batch: Batch, step: BatchStep, where: NDArray[np.bool_] | None, last_step: BatchStep | None
     ) -> BatchStep:
         """Lets policies decide until every row shows the seat's decision or an end.
 
         Returns:
-            One step for all responses. Rows that are not in `where` are those of `last`.
+            One step for all responses. Rows that are not in `where` are those of `last_step`.
         """
-        if last is None:
-            last, where = step, None
+        if last_step is None:
+            last_step, where = step, None
         names = ("seat", "view", "packed_mask", "ply", "flags")
-        rows = {name: getattr(last, name).copy() for name in names}
-        reward = np.zeros_like(last.reward)
+        rows = {name: getattr(last_step, name).copy() for name in names}
+        reward = np.zeros_like(last_step.reward)
         ends: dict[str, list[NDArray[Any]]] = {}
         stepped: Any = slice(None) if where is None else where
         rows["flags"][stepped] = step.flags[stepped]

@@ -158,14 +158,14 @@ class BoardwireEnv(SeatEnv, gymnasium.Env[Any, np.int64]):
 
     def action_masks(self) -> NDArray[np.int8]:
         """Returns the current action mask: `int8[actions]`, 0 or 1; all 0 when the episode is over."""
-        step = self._session.last()
+        step = self._session.last_step()
         return unpacked_mask(step.packed_mask[0], step.action_count)
 
     def render(self) -> NDArray[np.uint8] | str | None:
         """Renders the position as the agent's seat sees it, in the render mode."""
         if self.render_mode is None:
             return None
-        seat, view = self._agent_seat, self._session.last().view[0]
+        seat, view = self._agent_seat, self._session.last_step().view[0]
         return self._renderer.render({seat: view}, lambda: self._session.text(seat))
 
     def close(self) -> None:

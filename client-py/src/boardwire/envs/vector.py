@@ -202,7 +202,7 @@ class BoardwireVectorEnv(SeatEnv, gymnasium.vector.VectorEnv[Any, Any, NDArray[A
 
     def action_masks(self) -> NDArray[np.int8]:
         """Returns the action masks: `int8[num_envs, actions]`, 0 or 1; all 0 where an episode is over."""
-        step = self._session.last()
+        step = self._session.last_step()
         return unpacked_mask(step.packed_mask, step.action_count)
 
     def close_extras(self, **kwargs: Any) -> None:

@@ -12,7 +12,7 @@ use super::block::Block;
 use super::columns::Step;
 use super::operation::Span;
 use super::responses::NumberedRequest;
-use super::{Actions, Batch, CALLER_LIMIT, SHARED_LIMIT};
+use super::{Actions, Batch, CALLER_AND_POOL_LIMIT, CALLER_LIMIT};
 use crate::pool::OneShot;
 
 /// A block, and the index of its first environment in the batch.
@@ -84,7 +84,7 @@ pub(super) enum Executor {
 impl Batch {
     /// Returns the threads that step these environments.
     pub(super) fn executor(&self, range: &Range<usize>) -> Executor {
-        if self.config.bots_think() || range.len() > SHARED_LIMIT {
+        if self.config.bots_think() || range.len() > CALLER_AND_POOL_LIMIT {
             Executor::Pool
         } else if range.len() > CALLER_LIMIT {
             Executor::CallerAndPool

@@ -10,13 +10,13 @@ use super::SLICE_MICROS;
 /// Owners or groups with queued work, ordered by the time that they have used.
 #[derive(Debug, Default)]
 pub(super) struct Queue<T> {
-    pub(super) members: BTreeMap<u64, Member<T>>,
+    pub(super) members: BTreeMap<u64, QueueMember<T>>,
     /// The used time and the number of each member. The pool serves the first one next.
     by_used_time: BTreeSet<(u64, u64)>,
 }
 
 #[derive(Debug)]
-pub(super) struct Member<T> {
+pub(super) struct QueueMember<T> {
     pub(super) account: Arc<TimeAccount>,
     /// The used time in microseconds, as in `by_used_time`.
     used: u64,
@@ -30,7 +30,7 @@ impl<T: Default> Queue<T> {
         let member = self.members.entry(account.number).or_insert_with(|| {
             let start_time = start_time.load(Ordering::Relaxed);
             let used = account.used.fetch_max(start_time, Ordering::Relaxed).max(start_time);
-            Member { account: Arc::clone(account), used, queued: T::default() }
+            QueueMember { account: Arc::clone(account), used, queued: T::default() }
         });
         self.by_used_time.insert((member.used, account.number));
         &mut member.queued
@@ -48,7 +48,7 @@ impl<T: Default> Queue<T> {
         &mut self,
         start_time: &AtomicU64,
         is_empty: impl FnOnce(&T) -> bool,
-        take: impl FnOnce(&mut Member<T>) -> Option<R>,
+        take: impl FnOnce(&mut QueueMember<T>) -> Option<R>,
     ) -> Option<R> {
         let (used, number) = self.by_used_time.pop_first()?;
         start_time.fetch_max(used, Ordering::Relaxed);

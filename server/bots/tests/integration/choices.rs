@@ -22,8 +22,8 @@ impl Visitor for Choices {
 
     fn visit<G: Estimate>(self) -> Self::Output {
         let mut lines = String::new();
-        let most = if self.bot == SEARCH { G::TYPE.seats.start() } else { G::TYPE.seats.end() };
-        for seats in BTreeSet::from([*G::TYPE.seats.start(), *most]) {
+        let max_seats = if self.bot == SEARCH { G::TYPE.seats.start() } else { G::TYPE.seats.end() };
+        for seats in BTreeSet::from([*G::TYPE.seats.start(), *max_seats]) {
             let game = testkit::table::<G>(seats, &[]);
             let mut episode = Episode::seeded(game, 11);
             let _ = writeln!(lines, "{seats} seats, {}", self.bot);

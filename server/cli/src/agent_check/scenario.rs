@@ -122,10 +122,14 @@ pub(super) fn scenarios(registry: &Registry) -> Vec<Scenario> {
     for game_type in registry.game_types() {
         let game = game_type.id;
         let two = |name: &str| Scenario::new(name, game, &[Agent, Random]);
-        let most = usize::from(*game_type.seats.end());
+        let maximum = usize::from(*game_type.seats.end());
         all.push(two("an episode"));
-        all.push(Scenario::new("at the last seat", game, &[&vec![Random; most - 1][..], &[Agent]].concat()));
-        all.push(Scenario::new("the agent at every seat", game, &vec![Agent; most.min(3)]));
+        all.push(Scenario::new(
+            "at the last seat",
+            game,
+            &[&vec![Random; maximum - 1][..], &[Agent]].concat(),
+        ));
+        all.push(Scenario::new("the agent at every seat", game, &vec![Agent; maximum.min(3)]));
         all.push(Scenario { episodes: 3, ..two("three episodes") });
         all.push(Scenario { skip_forced: true, ..two("forced choices are skipped") });
         for option in game_type.options {
@@ -134,7 +138,7 @@ pub(super) fn scenarios(registry: &Registry) -> Vec<Scenario> {
                     values.iter().rfind(|value| **value != option.default).map(|value| (*value).to_owned())
                 }
                 OptionKind::Flag => Some(if option.default == "true" { "false" } else { "true" }.to_owned()),
-                OptionKind::Int(_, most) => Some(most.to_string()),
+                OptionKind::Int(_, maximum) => Some(maximum.to_string()),
             };
             if let Some(value) = value {
                 let name = format!("option {}={value}", option.name);

@@ -197,10 +197,10 @@ fn memory(root: &Path, bounds: &Bounds) -> Finding {
     let Some(available) = free.chain(system).min() else {
         return Finding::Ok("this system does not report available memory".to_owned());
     };
-    let (available, most) = (available >> 20, bounds.bytes as u64 >> 20);
-    if available < most {
+    let (available, maximum) = (available >> 20, bounds.bytes as u64 >> 20);
+    if available < maximum {
         let text = "MiB are available, but connections may take";
-        Finding::Warn(format!("{available} {text} {most}: add memory, or set a lower --max-bytes"))
+        Finding::Warn(format!("{available} {text} {maximum}: add memory, or set a lower --max-bytes"))
     } else {
         Finding::Ok(format!("{available} MiB are available"))
     }

@@ -249,11 +249,11 @@ pub(super) fn differing_stretches(one: Path, other: Path) -> impl Iterator<Item 
         let until = together.trailing_zeros();
         begin = (until < 64).then_some(until);
         together &= together.wrapping_sub(1);
-        Some((one ^ other) & below(until) & !below(from))
+        Some((one ^ other) & bits_below(until) & !bits_below(from))
     })
     .filter(|apart| *apart != 0)
 }
 
-fn below(bit: u32) -> Path {
+fn bits_below(bit: u32) -> Path {
     1u64.checked_shl(bit).map_or(Path::MAX, |bit| bit - 1)
 }

@@ -109,13 +109,13 @@ pub(super) fn score_upper_bound(catalogue: &Catalogue) -> i32 {
     let parts = [(&catalogue.regions, 8), (&catalogue.sanctuaries, 7)];
     let mut visible = Symbols::default();
     for (at, count) in visible.0.iter_mut().enumerate() {
-        let most: u16 = parts
+        let maximum: u16 = parts
             .iter()
             .map(|(cards, number)| {
                 sum_of_greatest(cards.iter().map(|card| card.symbols.0[at].into()), *number)
             })
             .sum();
-        *count = u8::try_from(most).expect("15 cards with at most 5 of a symbol each");
+        *count = u8::try_from(maximum).expect("15 cards with at most 5 of a symbol each");
     }
     // Fifteen cards have at most three complete sets.
     let sets = visible.biomes().iter().min().copied().unwrap_or(0);

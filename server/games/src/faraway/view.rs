@@ -206,9 +206,12 @@ fn hand_fields<'a, const N: usize, S: FieldSink<ViewContext<'a, N>>>(other: Axis
 
 #[inline]
 fn deck_fields<'a, const N: usize, S: FieldSink<ViewContext<'a, N>>>(seat: Axis, sink: &mut S) {
-    let most = MAX_DEALT.into();
-    let dealt =
-        FieldSpec::count("dealt", most, "The number of sanctuaries each seat can choose from, viewer first.");
+    let maximum = MAX_DEALT.into();
+    let dealt = FieldSpec::count(
+        "dealt",
+        maximum,
+        "The number of sanctuaries each seat can choose from, viewer first.",
+    );
     sink.field(dealt.axis(seat), |context, out| {
         for &seat in context.seat_order.seats() {
             out.write_byte(count(context.state.found(seat)));
@@ -216,7 +219,7 @@ fn deck_fields<'a, const N: usize, S: FieldSink<ViewContext<'a, N>>>(seat: Axis,
     });
     let owed = FieldSpec::count(
         "owed",
-        most,
+        maximum,
         "Sanctuaries still owed to each seat because the deck ran out, viewer first.",
     );
     sink.field(owed.axis(seat), |context, out| {

@@ -105,8 +105,8 @@ impl GoldenCompass {
             let gains = seat == state.active
                 && matches!(state.decision, Decision::DiscardToLimit | Decision::DiscardDrawn { .. });
             let catalogue = self.catalogue();
-            let most = if gains { catalogue.hand_places() } else { catalogue.hand_limit };
-            ensure(state.seats[seat].hand.len() <= most, || "a hand is over its limit")?;
+            let maximum = if gains { catalogue.hand_places() } else { catalogue.hand_limit };
+            ensure(state.seats[seat].hand.len() <= maximum, || "a hand is over its limit")?;
         }
         let drawn = &state.just_drawn;
         let held = drawn.cards().all(|card| state.active_seat().hand.count(card) >= drawn.count(card));

@@ -305,8 +305,8 @@ fn characters_fields<'a, const N: usize, S: FieldSink<ViewContext<'a, N>>>(sizes
     sink.field(allies, |context, out| {
         out.write_bytes(&context.by_seat(|seat_state| CharacterId::to_row(seat_state.ally)));
     });
-    let most = 2 * u16::from(sizes.most_symbols);
-    let magisterium = FieldSpec::count("magisterium", most, "Magisterium values by seat.");
+    let maximum = 2 * u16::from(sizes.most_symbols);
+    let magisterium = FieldSpec::count("magisterium", maximum, "Magisterium values by seat.");
     sink.field(magisterium.axis(sizes.seat()), |context, out| {
         out.write_bytes(&context.by_seat(|seat_state| context.game.magisterium(seat_state)));
     });
@@ -324,7 +324,7 @@ fn characters_fields<'a, const N: usize, S: FieldSink<ViewContext<'a, N>>>(sizes
 
 #[inline]
 fn tiles_fields<'a, const N: usize, S: FieldSink<ViewContext<'a, N>>>(sizes: &Sizes, sink: &mut S) {
-    let tiles = |name, most: u8, doc| FieldSpec::count(name, most.into(), doc);
+    let tiles = |name, maximum: u8, doc| FieldSpec::count(name, maximum.into(), doc);
     let supply = tiles("supply", COMPASS, "Compass tiles not in use, by seat.").axis(sizes.seat());
     sink.field(supply, |context, out| out.write_bytes(&context.by_seat(|seat_state| seat_state.supply)));
     let compass = tiles("compass", COMPASS, "Compass tiles on the objective, by seat.");
@@ -374,10 +374,10 @@ fn tokens_fields<'a, const N: usize, S: FieldSink<ViewContext<'a, N>>>(sizes: &S
 
 #[inline]
 fn draft_fields<'a, const N: usize, S: FieldSink<ViewContext<'a, N>>>(sizes: &Sizes, sink: &mut S) {
-    let most = u16::from(sizes.most_tiles);
-    let bag = FieldSpec::count("bag", most, "Truth tiles in the bag, by value.").axis(by_tile());
+    let maximum = u16::from(sizes.most_tiles);
+    let bag = FieldSpec::count("bag", maximum, "Truth tiles in the bag, by value.").axis(by_tile());
     sink.field(bag, |context, out| out.write_bytes(&context.state.bag.counts()[1..=TILE_VALUES]));
-    let open = FieldSpec::count("open", most, "Open truth tiles, by value.").axis(by_tile());
+    let open = FieldSpec::count("open", maximum, "Open truth tiles, by value.").axis(by_tile());
     sink.field(open, |context, out| out.write_bytes(&context.state.open_tiles.counts()[1..=TILE_VALUES]));
     let passages = FieldSpec::count("passages", PASSAGES.into(), "Passage tiles drawn.");
     sink.field(passages, |context, out| out.write_byte(context.state.drawn_passages));

@@ -22,8 +22,8 @@ impl Audits for Rauha {
             self.audit_board(state, seat).map_err(|broken| format!("{seat}: {broken}"))?;
             held.add(state.boards[seat].entities)?;
         }
-        let most = state.boards.of(self.seats).iter().map(Board::points).max();
-        ensure(Some(state.boards[state.leader].points()) == most, || {
+        let maximum = state.boards.of(self.seats).iter().map(Board::points).max();
+        ensure(Some(state.boards[state.leader].points()) == maximum, || {
             format!("leader {} does not have the most points", state.leader)
         })?;
         self.audit_activation(state)

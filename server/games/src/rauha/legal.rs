@@ -105,7 +105,7 @@ impl Rauha {
             let board = &state.boards[self.acting_seat(state)];
             ActivationSet { cells: board.spores, entities: board.entities }
         } else {
-            ActivationSet { cells: self.stop(state).line, entities: state.welcomed }
+            ActivationSet { cells: self.current_stop(state).line, entities: state.welcomed }
         }
     }
 

@@ -43,7 +43,7 @@ impl Rauha {
         satellite: Seat,
     ) -> [Known; PACK_SIZE] {
         use Known::{Exactly, OneOfMarked, Unknown};
-        let [first, second] = self.readers(round, satellite);
+        let [first, second] = self.pack_readers(round, satellite);
         let (turn, picks) = if round == state.round() { (state.turn(), state.picks()) } else { (4, 3) };
         let pack = state.pack(round, satellite);
         let is_placed = |place: usize| state.placed.contains(pack[place]);
@@ -121,7 +121,7 @@ impl Rauha {
         mark(memory, first[..settled].iter().copied(), OUT_OF_PLAY);
         if turn > 1 {
             // The other reader keeps one of the two returned cards until it places or discards it.
-            let [taker, _] = self.readers(now, satellites[1]);
+            let [taker, _] = self.pack_readers(now, satellites[1]);
             let is_settled = picks == 3 && state.kept[taker].is_none();
             mark(memory, [second[1]], OUT_OF_PLAY);
             mark(memory, [second[2], second[3]], if is_settled { OUT_OF_PLAY } else { PASSED_ON });

@@ -35,7 +35,7 @@ impl Rauha {
             write!(out, "scoring: Spores, Entities and water")?;
         } else {
             write!(out, "turn {}: the Avatars activate cells", state.turn())?;
-            self.stop(state).line.iter().try_for_each(|cell| write!(out, " {cell}"))?;
+            self.current_stop(state).line.iter().try_for_each(|cell| write!(out, " {cell}"))?;
         }
         writeln!(out, ". The leader is {}; {} goes first.", state.leader, state.first_seat)
     }

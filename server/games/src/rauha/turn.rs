@@ -16,20 +16,20 @@ pub(super) struct Drafts {
     /// By seat: its Satellite at turns 1 and 3, and its Satellite at turn 2.
     satellites: BySeat<[Seat; 2], MAX_SEATS>,
     /// By Satellite: the seat that reads it at turns 1 and 3, and the seat that reads it at turn 2.
-    readers: BySeat<[Seat; 2], MAX_SEATS>,
+    pack_readers: BySeat<[Seat; 2], MAX_SEATS>,
 }
 
 impl Drafts {
     /// Computes the drafts of a round from its stops.
     pub(super) fn new(stops: &[Stop], seats: u8) -> Self {
         let unset = BySeat::new([[Seat::FIRST; 2]; MAX_SEATS]);
-        let mut drafts = Self { satellites: unset, readers: unset };
+        let mut drafts = Self { satellites: unset, pack_readers: unset };
         for (at, stop) in stops[..2].iter().enumerate() {
             let side = stop.side.expect("a turn drafts from a Satellite");
             for seat in Seat::all(seats) {
                 let satellite = satellite(seat, side, seats);
                 drafts.satellites[seat][at] = satellite;
-                drafts.readers[satellite][at] = seat;
+                drafts.pack_readers[satellite][at] = seat;
             }
         }
         drafts
@@ -94,7 +94,7 @@ impl Turns for Rauha {
 impl Rauha {
     /// Returns the current stop of the Avatars.
     #[inline]
-    pub(super) fn stop(&self, state: &State) -> &Stop {
+    pub(super) fn current_stop(&self, state: &State) -> &Stop {
         &self.track[usize::from(state.stop - 1)]
     }
 
@@ -112,8 +112,8 @@ impl Rauha {
 
     /// Returns the seats that draft from `satellite`: at turns 1 and 3 of the round, and at turn 2.
     #[inline]
-    pub(super) fn readers(&self, round: u8, satellite: Seat) -> [Seat; 2] {
-        self.drafts[usize::from(round - 1)].readers[satellite]
+    pub(super) fn pack_readers(&self, round: u8, satellite: Seat) -> [Seat; 2] {
+        self.drafts[usize::from(round - 1)].pack_readers[satellite]
     }
 
     /// Returns the Satellite `seat` drafts from in a turn.

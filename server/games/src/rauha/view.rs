@@ -41,7 +41,7 @@ pub(super) struct Maxima {
 
 impl Maxima {
     pub(super) fn new(catalogue: &Catalogue) -> Self {
-        let number = |most| u16::try_from(most).expect("bounded when the catalogue was read");
+        let number = |maximum| u16::try_from(maximum).expect("bounded when the catalogue was read");
         Self {
             crystals: number(catalogue.most_crystals()),
             points: number(catalogue.most_points()),

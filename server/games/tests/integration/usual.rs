@@ -17,14 +17,14 @@ impl Visitor for UsualMax {
         for game in testkit::every_table::<G>() {
             for (offset, field) in game.info().layout.with_offsets() {
                 if field.usual_max < field.max {
-                    check_usual_max(&game, offset, field);
+                    check_usual_max_of_field(&game, offset, field);
                 }
             }
         }
     }
 }
 
-fn check_usual_max<G: Game>(game: &Arc<G>, offset: usize, field: &Field) {
+fn check_usual_max_of_field<G: Game>(game: &Arc<G>, offset: usize, field: &Field) {
     let mut seen: Vec<u16> = Vec::new();
     for seed in 0..GAMES {
         let mut view = vec![0; game.info().layout.bytes()];
@@ -39,8 +39,8 @@ fn check_usual_max<G: Game>(game: &Arc<G>, offset: usize, field: &Field) {
     let (name, usual) = (field.name, field.usual_max);
     let above = seen.iter().filter(|&&value| value > usual).count();
     assert!(above * 50 <= seen.len(), "{above} of {} values of {name} are above {usual}", seen.len());
-    let most = seen.iter().max().expect("a game has positions");
-    assert!(most * 4 >= usual, "{name} is usually at most {usual}, and never was above {most}");
+    let maximum = seen.iter().max().expect("a game has positions");
+    assert!(maximum * 4 >= usual, "{name} is usually at most {usual}, and never was above {maximum}");
 }
 
 #[test]

@@ -105,16 +105,16 @@ impl<'a> FieldSpec<'a> {
     /// Sets the value that ordinary play seldom exceeds. Use it if the maximum is much greater.
     #[must_use]
     #[inline]
-    pub const fn usual_max(mut self, most: u16) -> Self {
-        self.usual_max = if most < self.max { most } else { self.max };
+    pub const fn usual_max(mut self, maximum: u16) -> Self {
+        self.usual_max = if maximum < self.max { maximum } else { self.max };
         self
     }
 
     /// Sets how many values of one seat can be the same row at once. The default is 1.
     #[must_use]
     #[inline]
-    pub const fn max_copies(mut self, most: u8) -> Self {
-        self.copies = most;
+    pub const fn max_copies(mut self, maximum: u8) -> Self {
+        self.copies = maximum;
         self
     }
 

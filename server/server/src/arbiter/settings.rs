@@ -134,12 +134,12 @@ impl Settings {
     /// settings exclude each other.
     pub fn check(&self) -> Result<(), Error> {
         check_labels(&self.labels)?;
-        for (field, time, most) in [
+        for (field, time, maximum) in [
             ("watch_delay", self.watch_delay, MAX_WATCH_DELAY),
             ("opening", self.opening_timeout, MAX_TIMEOUT),
         ] {
-            if time > most {
-                let expected = format!("from 0 to {} seconds", most.as_secs());
+            if time > maximum {
+                let expected = format!("from 0 to {} seconds", maximum.as_secs());
                 return Err(Error::field(field, format!("{time:?}"), expected));
             }
         }

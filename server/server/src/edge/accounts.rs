@@ -115,14 +115,14 @@ struct AccountEntry {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct AccountsFile {
     account: Vec<AccountEntry>,
 }
 
 /// Reads the names, quotas and token digests of a file's accounts.
 fn read(path: &Path) -> Result<Vec<(String, Quotas, Vec<Digest>)>, String> {
     let text = operator_files::read_text(path).map_err(|error| error.to_string())?;
-    let File { account: entries } = toml::from_str(&text).map_err(|error| {
+    let AccountsFile { account: entries } = toml::from_str(&text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
         // Removes the values that the parser quotes: they may be tokens.
         let message = error.message().split('"').step_by(2).collect::<Vec<_>>().join("...");

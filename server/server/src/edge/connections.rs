@@ -69,9 +69,11 @@ impl OpenConnections {
     /// at least two more than the caller, which has `caller_connections`.
     fn evict_oldest_of_busiest_host(&mut self, caller_connections: usize) {
         let unknown = self.by_origin.iter().filter(|(origin, _)| !origin.is_local_or_account());
-        let Some((&origin, most)) = unknown.max_by_key(|(_, of_origin)| of_origin.len()) else { return };
-        if most.len() > caller_connections + 1
-            && let Some((&oldest, _)) = most.first_key_value()
+        let Some((&origin, of_largest)) = unknown.max_by_key(|(_, of_origin)| of_origin.len()) else {
+            return;
+        };
+        if of_largest.len() > caller_connections + 1
+            && let Some((&oldest, _)) = of_largest.first_key_value()
             && let Some(closing) = self.remove(origin, oldest)
         {
             closing.notify_one();
@@ -200,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_of_an_account_counts_the_slot_for_the_account() {
+    fn the_slot_of_an_authenticated_call_counts_for_its_account() {
         let connections = Arc::new(Connections::new(4, 2));
         let mut slots = vec![];
         for number in 0..3 {

@@ -15,7 +15,7 @@ use super::pagination::Paging;
 use crate::edge::{Call, Reply, Service, ServiceKind};
 
 /// The approximate size in bytes of a table's description.
-const SPEC_BYTES: usize = 64 << 10;
+const APPROXIMATE_SPEC_BYTES: usize = 64 << 10;
 
 pub(super) const NAME: &str = "boardwire.v1.CatalogService";
 
@@ -69,7 +69,7 @@ impl Handlers {
     }
 
     async fn get_game(self: Arc<Self>, call: Call, request: GetGameRequest) -> Result<Reply, Error> {
-        let charge = call.budget().reserve(SPEC_BYTES).await?;
+        let charge = call.budget().reserve(APPROXIMATE_SPEC_BYTES).await?;
         let spec = messages::game_spec(self.matches.tables(), &request)?;
         Reply::message(charge, &GetGameResponse { spec: Some(spec) })
     }

@@ -240,8 +240,8 @@ impl Case {
         for (seat, &points) in points.iter().enumerate() {
             check_range(format!("points[{seat}]"), points, 0, MAX_CRYSTALS_OR_POINTS)?;
         }
-        let most = points.iter().max();
-        let winners: Vec<usize> = (0..points.len()).filter(|&seat| points.get(seat) == most).collect();
+        let maximum = points.iter().max();
+        let winners: Vec<usize> = (0..points.len()).filter(|&seat| points.get(seat) == maximum).collect();
         Ok(json!({ "winners": winners, "shared": winners.len() > 1 }))
     }
 }

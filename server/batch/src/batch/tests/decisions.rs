@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::*;
 
 /// Two batch sizes. The caller's thread steps the first, the pool the second.
-const COUNTS: [usize; 2] = [5, SHARED_LIMIT + 1];
+const COUNTS: [usize; 2] = [5, CALLER_AND_POOL_LIMIT + 1];
 
 /// Returns a table of Faraway, and the counter of its decisions.
 fn counted() -> (Arc<Table>, Arc<AtomicU64>) {

@@ -228,6 +228,6 @@ async fn the_server_accepts_again_after_it_had_no_descriptors() {
     let log = String::from_utf8_lossy(&log);
     let warnings = log.lines().filter(|line| line.contains("no connection can be accepted")).count();
     // The server logs at once, then once per second.
-    let most = usize::try_from(start.elapsed().as_secs()).expect("a short test") + 3;
-    assert!((1..=most).contains(&warnings), "{log}");
+    let maximum = usize::try_from(start.elapsed().as_secs()).expect("a short test") + 3;
+    assert!((1..=maximum).contains(&warnings), "{log}");
 }

@@ -36,7 +36,7 @@ async fn calls_beyond_the_byte_limit_are_refused_except_health_checks() {
 }
 
 #[tokio::test]
-async fn a_stream_takes_bytes_until_it_ends() {
+async fn a_stream_holds_its_bytes_of_the_limit_until_it_ends() {
     // One caller may use three quarters: for its connection, unread data, and 12 streams.
     let server = EdgeServer::start(Bounds { bytes: 1 << 20, ..Bounds::default() }).await;
     let seat = Seat::join(server.channel().await).await;

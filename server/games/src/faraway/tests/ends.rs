@@ -210,7 +210,7 @@ fn hands_and_display_have_their_sizes() {
 }
 
 #[test]
-fn a_game_is_never_longer_than_said_and_no_score_above_the_bound() {
+fn a_game_is_never_longer_than_declared_and_no_score_exceeds_its_bound() {
     // FA-7.4
     for seats in 2..=6 {
         for (variant, set_aside) in VARIANTS.into_iter().zip([0, 2]) {

@@ -81,7 +81,7 @@ fn play_on(episode: &mut Episode<Faraway>, done: impl Fn(&State) -> bool) {
 }
 
 /// Chooses an action for a climbing seat: regions just longer than its last one, and cards with clues first.
-fn climber(game: &Faraway, state: &State, number: Seat) -> u8 {
+fn climbing_action(game: &Faraway, state: &State, number: Seat) -> u8 {
     let last = state.line(number).next_back();
     let legal = game.legal(state, number);
     let rank = |index: &u8| match Action::at(*index).expect("legal actions exist") {
@@ -104,7 +104,7 @@ fn climbing_game(
         before(&episode);
         let action = match rng.below(10) {
             0 => rng.draw(&mut game.legal(episode.state(), number)),
-            _ => climber(game, episode.state(), number),
+            _ => climbing_action(game, episode.state(), number),
         };
         episode.apply(number, action.into()).expect("a legal action is accepted");
     }

@@ -89,8 +89,8 @@ impl Components for Catalogue {
 /// Checks the set-up and the values of the rules. A value that the rules fix must equal the fixed value.
 fn rules_values(rows: &Rows) -> CatalogueResult {
     let (setup, values) = (&rows.setup, &rows.rules_values);
-    let (fewest, most) = (setup.min_players.get(), setup.max_players.get());
-    check_range("setup.min_players", fewest, 2, most)?;
+    let (minimum, maximum) = (setup.min_players.get(), setup.max_players.get());
+    check_range("setup.min_players", minimum, 2, maximum)?;
     for (place, value, due) in [
         ("setup.characters_dealt", setup.characters_dealt, 2),
         ("setup.characters_kept", setup.characters_kept, 1),
@@ -107,7 +107,7 @@ fn rules_values(rows: &Rows) -> CatalogueResult {
     let limit = values.hand_limit.get();
     check_range("setup.starting_hand", setup.starting_hand, 0, limit)?;
     check_range("rules_values.airship_extra_cards", values.airship_extra_cards, 0, limit)?;
-    let drafted = values.truth_tiles_per_player.get() * most;
+    let drafted = values.truth_tiles_per_player.get() * maximum;
     check_range("rules_values.truth_tiles_drawn", values.truth_tiles_drawn, drafted, 24)?;
     Ok(())
 }

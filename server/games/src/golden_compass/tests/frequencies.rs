@@ -240,7 +240,7 @@ fn every_likely_state_is_sampled_as_often_as_the_page_says() {
         let seats = (0..SEEDS).flat_map(|seed| Seat::all(tiny.seats).map(move |seat| (seed, seat)));
         let all = seats.map(|(seed, viewer)| compare(&game, viewer, seed));
         let (ratio, impossible) =
-            all.fold((0, 0), |most, seat| (most.0.max(seat.ratio), most.1.max(seat.impossible)));
+            all.fold((0, 0), |maximum, seat| (maximum.0.max(seat.ratio), maximum.1.max(seat.impossible)));
         assert_eq!((ratio, impossible), tiny.expected, "{}", tiny.scenario);
     }
 }

@@ -49,7 +49,7 @@ fn choices_of_no_list_and_turns_beyond_the_last_are_refused() {
         state.axis = Some(AxisId::new(1));
         table.game.audit(&state).expect_err("the audit rejects this state")
     };
-    let most = table.game.info().max_plies;
+    let maximum = table.game.info().max_plies;
     let choose = Decision::Choose { first: 0, count: 1 };
     let deepest = u8::try_from(table.state.effect_stack.lists.len()).expect("few");
     for (decision, depth) in [(Decision::Cost(1), 0), (choose, 0), (choose, deepest)] {
@@ -57,8 +57,8 @@ fn choices_of_no_list_and_turns_beyond_the_last_are_refused() {
     }
     assert!(!refused(Decision::Cost(1), 1, 1).contains("lists of effects"));
     assert!(!refused(choose, deepest - 1, 1).contains("lists of effects"));
-    assert_eq!(refused(Decision::Cost(1), 1, most + 1), format!("there is no turn {}", most + 1));
-    assert!(!refused(Decision::Cost(1), 1, most).contains("turn"));
+    assert_eq!(refused(Decision::Cost(1), 1, maximum + 1), format!("there is no turn {}", maximum + 1));
+    assert!(!refused(Decision::Cost(1), 1, maximum).contains("turn"));
 }
 
 #[test]

@@ -118,17 +118,17 @@ impl Sizes {
             let cities = catalogue.placing().iter();
             token_places.extend(cities.map(|city| format!("laid out by seat +{seat} in {}", city.name)));
         }
-        let most = |numbers: &mut dyn Iterator<Item = u8>| numbers.max().expect("no section is empty");
+        let maximum = |numbers: &mut dyn Iterator<Item = u8>| numbers.max().expect("no section is empty");
         Self {
             seats,
             taken_places: (seats - 1) * byte(HAND),
             copies: catalogue.copies(seats).sum(),
-            most_copies: most(&mut catalogue.copies(seats)),
+            most_copies: maximum(&mut catalogue.copies(seats)),
             effects: count_of(&catalogue.ops),
             max_draw_keep: catalogue.max_draw_keep(),
-            most_tiles: most(&mut catalogue.tiles.iter().map(|tile| tile.count)),
-            most_slots: most(&mut catalogue.cities.iter().map(|city| city.slots)),
-            most_symbols: most(&mut catalogue.characters.iter().map(|card| card.magisterium)),
+            most_tiles: maximum(&mut catalogue.tiles.iter().map(|tile| tile.count)),
+            most_slots: maximum(&mut catalogue.cities.iter().map(|city| city.slots)),
+            most_symbols: maximum(&mut catalogue.characters.iter().map(|card| card.magisterium)),
             steps: catalogue.steps(),
             token_places,
             holders: subset_names(&others, "none"),

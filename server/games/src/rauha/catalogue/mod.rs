@@ -80,8 +80,8 @@ impl Components for Catalogue {
             discard: file.discard.crystals.get(),
             provenance: file.provenance,
         };
-        let most = catalogue.most_points().max(catalogue.most_crystals());
-        require(most <= MAX_TOTAL.into(), "biomes", || {
+        let maximum = catalogue.most_points().max(catalogue.most_crystals());
+        require(maximum <= MAX_TOTAL.into(), "biomes", || {
             format!("the effects are so large that a total could exceed {MAX_TOTAL}")
         })?;
         Ok(catalogue)
@@ -122,10 +122,15 @@ impl Catalogue {
     }
 
     /// Returns the most that all activations of a game can give: 12 turns of three cells, 4 scorings of nine, and Entities.
-    fn most_of_activations(&self, most: impl Fn(Effect) -> u32) -> u32 {
-        let cell =
-            self.biomes.up_to(BIOME_COUNT).iter().map(|biome| most(biome.ability.effect)).max().unwrap_or(0);
-        let entities: u32 = self.entities.iter().map(|entity| most(entity.effect)).sum();
+    fn most_of_activations(&self, maximum: impl Fn(Effect) -> u32) -> u32 {
+        let cell = self
+            .biomes
+            .up_to(BIOME_COUNT)
+            .iter()
+            .map(|biome| maximum(biome.ability.effect))
+            .max()
+            .unwrap_or(0);
+        let entities: u32 = self.entities.iter().map(|entity| maximum(entity.effect)).sum();
         12 * (3 * cell + entities) + 4 * (9 * cell + entities)
     }
 

@@ -53,8 +53,8 @@ fn satellites_lie_between_neighbours() {
             assert_ne!(star, moon, "also with two seats");
             for (round, satellites) in [(1, [moon, star]), (2, [star, moon])] {
                 assert_eq!(game.satellites(round, seat), satellites);
-                assert_eq!(satellites.map(|satellite| game.readers(round, satellite))[0][0], seat);
-                assert_eq!(satellites.map(|satellite| game.readers(round, satellite))[1][1], seat);
+                assert_eq!(satellites.map(|satellite| game.pack_readers(round, satellite))[0][0], seat);
+                assert_eq!(satellites.map(|satellite| game.pack_readers(round, satellite))[1][1], seat);
             }
         }
     }

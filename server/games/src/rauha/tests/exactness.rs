@@ -77,14 +77,14 @@ impl TrackedGame {
         let mut chance = RandomSource::seeded(seed, 3);
         let mut truth = self.dealt(undealt, &mut chance);
         let mut posterior = self.after_a_deal([(truth, 1)], &truth);
-        let (mut most, mut plies) = (0, self.viewer.index());
+        let (mut maximum, mut plies) = (0, self.viewer.index());
         while truth.stop <= last {
             if matches!(truth.phase, Phase::Draft | Phase::UseCard) {
                 plies += 1;
                 if plies.is_multiple_of(every) {
                     check_frequencies(game, &truth, &posterior, &mut worlds);
                 }
-                most = most.max(posterior.len());
+                maximum = maximum.max(posterior.len());
             }
             let seat = game.pending(&truth).lowest().expect("the game goes on");
             let action = rng.draw(&mut game.legal(&truth, seat));
@@ -111,7 +111,7 @@ impl TrackedGame {
             }
             (truth, chance) = (next, later);
         }
-        most
+        maximum
     }
 }
 
@@ -136,8 +136,8 @@ fn worlds_are_drawn_as_often_as_histories_lead_to_them() {
     // RA-11.3: both readers of both packs, over two rounds of one Age.
     let game: Arc<Rauha> = testkit::table(2, &[]);
     for (seed, viewer) in (0..).zip(Seat::all(2)) {
-        let most = TrackedGame { game: Arc::clone(&game), viewer }.compare(10, 7, seed, 5);
-        assert!(most > 200, "{most} worlds at most");
+        let maximum = TrackedGame { game: Arc::clone(&game), viewer }.compare(10, 7, seed, 5);
+        assert!(maximum > 200, "{maximum} worlds at most");
     }
 }
 
@@ -146,7 +146,7 @@ fn worlds_of_those_who_have_not_read_a_pack_are_drawn_likewise() {
     // RA-11.3
     let game: Arc<Rauha> = testkit::table(3, &[]);
     for (seed, viewer) in (0..).zip(Seat::all(3)) {
-        let most = TrackedGame { game: Arc::clone(&game), viewer }.compare(1, 3, seed, 5);
-        assert!(most > 1000, "{most} worlds at most");
+        let maximum = TrackedGame { game: Arc::clone(&game), viewer }.compare(1, 3, seed, 5);
+        assert!(maximum > 1000, "{maximum} worlds at most");
     }
 }

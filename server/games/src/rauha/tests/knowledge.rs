@@ -210,7 +210,7 @@ fn differences(game: &Rauha, true_state: &State, world: &State, viewer: Seat) ->
         let at = |state: &State, place: usize| state.pack(round, satellite)[place];
         let now = round == true_state.round();
         let picks = if now { true_state.picks() } else { 3 };
-        let [first, second] = game.readers(round, satellite);
+        let [first, second] = game.pack_readers(round, satellite);
         for place in (0..PACK_SIZE).filter(|&place| at(true_state, place) != at(world, place)) {
             let name = match place {
                 _ if viewer == first && place == 1 => "what the neighbour took",

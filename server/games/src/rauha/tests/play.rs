@@ -172,8 +172,12 @@ fn the_sizes_on_the_page_are_those_of_the_layout() {
         );
         assert_eq!(info.actions.count(), 125);
         assert_eq!(info.max_plies, 233 * u32::from(seats));
-        let most = |name| info.layout.fields.iter().find(|field| field.name == name).map(|field| field.max);
-        assert_eq!((most("crystals"), most("points"), most("water")), (Some(460), Some(3708), Some(29)));
+        let maximum =
+            |name| info.layout.fields.iter().find(|field| field.name == name).map(|field| field.max);
+        assert_eq!(
+            (maximum("crystals"), maximum("points"), maximum("water")),
+            (Some(460), Some(3708), Some(29))
+        );
         assert_eq!(info.scores, (0, 3708));
     }
 }

@@ -164,8 +164,8 @@ fn the_one_number_leader_equals_a_full_stack_of_tokens() {
             }
             let mover = Seat::new(u8::try_from(seat).expect("small"));
             setup.state.gain(mover, Source::Turns, gain);
-            let most = points.iter().max();
-            let top = order.iter().rev().find(|&&seat| points.get(seat as usize) == most);
+            let maximum = points.iter().max();
+            let top = order.iter().rev().find(|&&seat| points.get(seat as usize) == maximum);
             assert_eq!(top.copied(), Some(setup.state.leader.number().into()));
         }
     }

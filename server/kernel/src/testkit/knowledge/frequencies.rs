@@ -69,12 +69,12 @@ impl Frequencies {
         let cells = merge_small_cells(self.cells(posterior));
         let freedom = cells.len() as u64 - 1;
         let squares = cells.iter().map(Cell::square).sum::<u128>() >> SCALE;
-        let most = u128::from(freedom + chi_squared_margin(freedom));
-        ensure(squares <= most, || {
+        let maximum = u128::from(freedom + chi_squared_margin(freedom));
+        ensure(squares <= maximum, || {
             let (states, distance) = (posterior.len(), self.total_variation(posterior));
             let draws = self.draws;
             format!(
-                "in {draws} draws of {states} states, chi-squared is {squares}, above {most}; \
+                "in {draws} draws of {states} states, chi-squared is {squares}, above {maximum}; \
                  of 10,000 draws {distance} should have been another state"
             )
         })

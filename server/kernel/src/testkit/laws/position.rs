@@ -191,12 +191,12 @@ pub(super) fn audit_holds_after_a_sample<G: Game>(episode: &Episode<G>, rng: &mu
 
 /// The answers that `reduce_for_playouts` must not change: legal actions and value for each seat, and the outcome.
 #[derive(Debug, PartialEq)]
-pub(super) struct Answers {
+pub(super) struct PlayoutAnswers {
     seats: Vec<(ActionSet, Option<i32>)>,
     outcome: Option<Outcome>,
 }
 
-impl Answers {
+impl PlayoutAnswers {
     pub(super) fn of<G: Estimate>(game: &G, state: &G::State) -> Self {
         let of = |seat| (game.legal(state, seat), game.value(state, seat));
         Self { seats: Seat::all(game.info().seats).map(of).collect(), outcome: game.outcome(state) }
@@ -214,7 +214,7 @@ pub(super) fn check_reduced_samples<G: Estimate>(episode: &Episode<G>, rng: &Rng
             let action = rng.draw(&mut game.legal(&sample, seat));
             let mut chance = RandomSource::seeded(rng.next_seed(), G::TYPE.streams.len());
             apply(game, &mut sample, seat, action.into(), &mut chance).expect("a legal action");
-            (action, Answers::of(game, &sample), rng.words(), chance.usage())
+            (action, PlayoutAnswers::of(game, &sample), rng.words(), chance.usage())
         });
         ensure(full == reduced, || {
             format!("after reduce_for_playouts, a sample for {seat} leads to {reduced:?}, not {full:?}")

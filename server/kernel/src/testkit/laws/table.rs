@@ -22,15 +22,15 @@ pub(super) fn names_stay_within_tables(info: &GameInfo, game_type: &GameType) ->
     ensure(info.id == game_type.id, || format!("a table of {} is called {}", game_type.id, info.id))?;
     ensure(game_type.seats.contains(&info.seats), || format!("{} is not played by {}", info.id, info.seats))?;
     for field in info.layout.fields.iter().chain(&info.public_layout.fields) {
-        let most = match &field.kind {
+        let maximum = match &field.kind {
             FieldKind::Id { table } => rows(info, table)?.saturating_sub(1),
             FieldKind::Category { names } => names.len().saturating_sub(1),
             FieldKind::Seat => info.seats.into(),
             FieldKind::Flag => 1,
             FieldKind::Count => field.max.into(),
         };
-        ensure(usize::from(field.max) == most, || {
-            format!("{} has the maximum {}, not {most}", field.name, field.max)
+        ensure(usize::from(field.max) == maximum, || {
+            format!("{} has the maximum {}, not {maximum}", field.name, field.max)
         })?;
         ensure(!field.doc.is_empty(), || format!("{} has no sentence for people", field.name))?;
         ensure((u16::from(field.max > 0)..=field.max).contains(&field.usual_max), || {
@@ -67,15 +67,15 @@ fn columns_keep_to_their_kinds(info: &GameInfo, table: &Table) -> CheckResult {
     let is_full = |row: &Vec<i16>| row.len() == table.columns.len();
     ensure(table.rows.iter().all(is_full), || format!("a row of {} has not every column", table.name))?;
     for (at, column) in table.columns.iter().enumerate() {
-        let most = match &column.kind {
+        let maximum = match &column.kind {
             ColumnKind::Id { table } => rows(info, table)?.saturating_sub(1),
             ColumnKind::Category { names } => names.len().saturating_sub(1),
             ColumnKind::Flag => 1,
             ColumnKind::Count => continue,
         };
-        let is_within = |row: &Vec<i16>| usize::try_from(row[at]).is_ok_and(|value| value <= most);
+        let is_within = |row: &Vec<i16>| usize::try_from(row[at]).is_ok_and(|value| value <= maximum);
         ensure(table.rows.iter().all(is_within), || {
-            format!("{}.{} exceeds {most}", table.name, column.name)
+            format!("{}.{} exceeds {maximum}", table.name, column.name)
         })?;
     }
     Ok(())

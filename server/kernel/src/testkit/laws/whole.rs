@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::position::{Answers, seats};
+use super::position::{PlayoutAnswers, seats};
 use crate::testkit::playout::FinishedGame;
 use crate::{CheckResult, Digest, Episode, Estimate, Game, Seat, ensure};
 
@@ -12,8 +12,8 @@ const MAX_RESTORED: usize = 64;
 const MAX_REDUCED: usize = 16;
 
 pub(super) fn play_ends<G: Game>(end: &Episode<G>) -> CheckResult {
-    let most = end.game().info().max_plies;
-    ensure(!end.is_truncated(), || format!("the game is not over after {most} plies"))
+    let maximum = end.game().info().max_plies;
+    ensure(!end.is_truncated(), || format!("the game is not over after {maximum} plies"))
 }
 
 pub(super) fn the_end_has_an_outcome<G: Game>(end: &Episode<G>) -> CheckResult {
@@ -27,7 +27,7 @@ pub(super) fn the_end_has_an_outcome<G: Game>(end: &Episode<G>) -> CheckResult {
 }
 
 pub(super) fn scores_are_explained<G: Game>(end: &Episode<G>) -> CheckResult {
-    let (least, most) = end.game().info().scores;
+    let (minimum, maximum) = end.game().info().scores;
     let outcome = end.outcome().ok_or("there is no outcome")?;
     for seat in seats(end) {
         let score = outcome.scores()[seat.index()];
@@ -36,7 +36,9 @@ pub(super) fn scores_are_explained<G: Game>(end: &Episode<G>) -> CheckResult {
         ensure(explained == score, || {
             format!("{seat} has {score} points, of which {lines:?} explain {explained}")
         })?;
-        ensure((least..=most).contains(&score), || format!("{score} is not within {least} to {most}"))?;
+        ensure((minimum..=maximum).contains(&score), || {
+            format!("{score} is not within {minimum} to {maximum}")
+        })?;
     }
     Ok(())
 }
@@ -101,7 +103,7 @@ fn compare_reduced<G: Estimate>(mut full: Episode<G>, choices: &[(Seat, u8)]) ->
     let mut choices = choices.iter();
     loop {
         let [one, other] = [&full, &reduced].map(|episode| {
-            (Answers::of(&**episode.game(), episode.state()), episode.random_source().usage())
+            (PlayoutAnswers::of(&**episode.game(), episode.state()), episode.random_source().usage())
         });
         let ply = full.ply();
         ensure(one == other, || format!("reduced at ply {since}, ply {ply} is {other:?}, not {one:?}"))?;

@@ -256,16 +256,16 @@ async fn network_time_is_refunded_within_bounds() {
         assert!(time.network <= 7 * allowance);
     }
     // The agent claims that it never thinks. It soon uses up its quota, and then gets one allowance for each decision.
-    let mut most = Duration::ZERO;
+    let mut maximum = Duration::ZERO;
     while observe(&arbiter, seat).await.outcome.is_none() {
         let elapsed = (SECOND + allowance).saturating_sub(Duration::from_millis(1));
         advance(elapsed).await;
         choose(&arbiter, seat, Some(Duration::ZERO)).await.expect("the decision is in time");
         run_other_tasks().await;
         let time = arbiter.lock().state.present.moves.iter().rev().find_map(|played| played.decision_time);
-        most = time.expect("the seat has a clock").counted();
+        maximum = time.expect("the seat has a clock").counted();
     }
-    assert!(most > SECOND.saturating_sub(allowance), "{most:?}");
+    assert!(maximum > SECOND.saturating_sub(allowance), "{maximum:?}");
 }
 
 /// Clocks wait at most a minute for agents that have not joined. No other call starts or stops them.

@@ -28,13 +28,19 @@ fn requests(limit: usize, budget: &Arc<ConnectionBudget>, pieces: &[&[u8]]) -> R
     RequestStream::new(Body::new(StreamBody::new(frames)), limit, Duration::from_secs(10), Arc::clone(budget))
 }
 
-fn named(bytes: usize) -> ObserveRequest {
+fn request_with_id_of(bytes: usize) -> ObserveRequest {
     ObserveRequest { match_id: "x".repeat(bytes), ..ObserveRequest::default() }
 }
 
 #[tokio::test]
 async fn messages_are_read_from_pieces_of_any_size() {
-    let sent = [named(90), ObserveRequest::default(), ObserveRequest::default(), named(1), named(80)];
+    let sent = [
+        request_with_id_of(90),
+        ObserveRequest::default(),
+        ObserveRequest::default(),
+        request_with_id_of(1),
+        request_with_id_of(80),
+    ];
     let bytes: Vec<u8> = sent.iter().flat_map(|message| framed(&message.encode_to_vec())).collect();
     for piece in 1..=bytes.len() {
         let pieces: Vec<_> = bytes.chunks(piece).collect();
@@ -72,16 +78,16 @@ async fn malformed_messages_are_refused() {
 /// A client may announce a long message and send nothing of it.
 #[tokio::test]
 async fn bytes_are_charged_as_they_arrive() {
-    let (limit, message) = (1 << 20, framed(&named(600_000).encode_to_vec()));
+    let (limit, message) = (1 << 20, framed(&request_with_id_of(600_000).encode_to_vec()));
     let budget = budget(limit);
     let pieces: Vec<_> = message.chunks(10_000).collect();
-    for (arrived, most) in [(1, 30_000), (10, 300_000), (pieces.len(), message.len())] {
+    for (arrived, maximum) in [(1, 30_000), (10, 300_000), (pieces.len(), message.len())] {
         let mut requests = requests(1 << 20, &budget, &pieces[..arrived]);
         let read = requests.one::<ObserveRequest>().await;
         assert_eq!(read.is_ok(), arrived == pieces.len());
         let charged = limit - budget.free();
         assert!(
-            ((arrived - 1) * 10_000..=most).contains(&(charged + REQUEST_BYTES)),
+            ((arrived - 1) * 10_000..=maximum).contains(&(charged + REQUEST_BYTES)),
             "{charged} after {arrived} pieces"
         );
         drop(requests);
@@ -90,10 +96,10 @@ async fn bytes_are_charged_as_they_arrive() {
     let _charge = budget.try_reserve(limit).expect("there is room");
     let result = requests(1 << 20, &budget, &pieces).one::<ObserveRequest>().await;
     assert_eq!(result, Err(Error::BytesFull { limit }));
-    let small = framed(&named(100).encode_to_vec());
+    let small = framed(&request_with_id_of(100).encode_to_vec());
     assert_eq!(
         requests(1 << 20, &budget, &[&small]).one().await,
-        Ok(named(100)),
+        Ok(request_with_id_of(100)),
         "the charge for the call covers it"
     );
 }
@@ -101,7 +107,7 @@ async fn bytes_are_charged_as_they_arrive() {
 /// A stream may stay open long after a large message.
 #[tokio::test]
 async fn reading_the_next_message_frees_the_buffer_of_a_large_one() {
-    let (large, small) = (named(600_000), named(3));
+    let (large, small) = (request_with_id_of(600_000), request_with_id_of(3));
     let message = framed(&large.encode_to_vec());
     // The start of the next message arrives with the end of the large one.
     let (start, rest) =
@@ -118,7 +124,7 @@ async fn reading_the_next_message_frees_the_buffer_of_a_large_one() {
 /// The timeout is one second, and one more for each 64 KiB that have arrived.
 #[tokio::test(start_paused = true)]
 async fn a_message_that_arrives_too_slowly_times_out() {
-    let message = framed(&named(200_000).encode_to_vec());
+    let message = framed(&request_with_id_of(200_000).encode_to_vec());
     let read = async |pause: Duration, is_single: bool| {
         let pieces: Vec<_> = message.chunks(10_000).map(Bytes::copy_from_slice).collect();
         let frames = stream::iter(pieces).then(move |piece| async move {
@@ -129,7 +135,7 @@ async fn a_message_that_arrives_too_slowly_times_out() {
         let mut requests = RequestStream::new(body, 1 << 20, Duration::from_secs(1), budget(1 << 20));
         let message: Option<ObserveRequest> =
             if is_single { Some(requests.one().await?) } else { requests.next().await? };
-        assert_eq!(message, Some(named(200_000)));
+        assert_eq!(message, Some(request_with_id_of(200_000)));
         Ok(())
     };
     assert_eq!(read(Duration::from_millis(150), true).await, Ok(()));
@@ -138,11 +144,11 @@ async fn a_message_that_arrives_too_slowly_times_out() {
     // The time between the messages of a stream has no limit.
     let late = stream::once(async {
         tokio::time::sleep(Duration::from_hours(1)).await;
-        Ok::<_, Infallible>(Frame::data(Bytes::from(framed(&named(1).encode_to_vec()))))
+        Ok::<_, Infallible>(Frame::data(Bytes::from(framed(&request_with_id_of(1).encode_to_vec()))))
     });
     let body = Body::new(StreamBody::new(Box::pin(late)));
     let mut requests = RequestStream::new(body, 1 << 20, Duration::from_secs(1), budget(1 << 20));
-    assert_eq!(requests.next().await, Ok(Some(named(1))));
+    assert_eq!(requests.next().await, Ok(Some(request_with_id_of(1))));
 }
 
 fn rows(rows: usize) -> Step {
@@ -270,7 +276,7 @@ async fn messages_are_sent_in_order_and_an_error_ends_them() {
 async fn a_stream_that_panics_ends_with_a_status() {
     let messages = stream::iter(0..3).map(|at| {
         assert!(at < 1, "a secret");
-        EncodedMessage::new(budget(1).charge_unchecked(0), &named(3))
+        EncodedMessage::new(budget(1).charge_unchecked(0), &request_with_id_of(3))
     });
     let mut body =
         ResponseBody::respond(Ok(Reply::stream(messages)), &budget(1), None, &Span::none()).into_body();

@@ -21,14 +21,14 @@ pub(super) struct BrokenState {
 }
 
 impl BrokenState {
-    fn compared(&self) -> (&State, u8, u8, u16) {
+    fn compared_fields(&self) -> (&State, u8, u8, u16) {
         (&self.toy, self.mark, self.lost, self.ballast)
     }
 }
 
 impl PartialEq for BrokenState {
     fn eq(&self, other: &Self) -> bool {
-        self.compared() == other.compared()
+        self.compared_fields() == other.compared_fields()
     }
 }
 
@@ -36,7 +36,7 @@ impl Eq for BrokenState {}
 
 impl std::hash::Hash for BrokenState {
     fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
-        self.compared().hash(hasher);
+        self.compared_fields().hash(hasher);
     }
 }
 

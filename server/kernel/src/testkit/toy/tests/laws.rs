@@ -131,14 +131,14 @@ fn only_the_laws_of_knowledge_detect_wrong_samples() {
 fn a_bias_of_two_percent_is_detected() {
     let biases =
         [(Flaw::None, 0, 40), (Flaw::KeepsTheTruth, 150, 220), (Flaw::DealsOthersLowCards, 100, 220)];
-    for (flaw, least, most) in biases {
+    for (flaw, minimum, maximum) in biases {
         let game = broken(flaw);
         let state = *Episode::seeded(Arc::clone(&game), 7).state();
         let posterior = Posterior::of(&*game, Seat::FIRST, deals(&*game), &state);
         let mut rng = RngStream::new(1, 0);
         let distance =
             Frequencies::of(&*game, &state, Seat::FIRST, 400_000, &mut rng).total_variation(&posterior);
-        assert!((least..=most).contains(&distance), "{flaw:?} has the distance {distance}");
+        assert!((minimum..=maximum).contains(&distance), "{flaw:?} has the distance {distance}");
         for seed in 0..20 {
             let mut rng = RngStream::new(seed, 0);
             let seen = panic_of(|| check_frequencies(&*game, &state, &posterior, &mut rng));

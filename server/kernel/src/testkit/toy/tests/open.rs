@@ -93,8 +93,8 @@ impl Choices for Nim {
     }
 
     fn legal(&self, state: &NimState, seat: Seat) -> ActionSet {
-        let most = if seat == state.active { state.heap } else { 0 };
-        TAKE.iter_numbers().filter(|&count| count <= most).map(|count| TAKE.index(count)).collect()
+        let maximum = if seat == state.active { state.heap } else { 0 };
+        TAKE.iter_numbers().filter(|&count| count <= maximum).map(|count| TAKE.index(count)).collect()
     }
 }
 
