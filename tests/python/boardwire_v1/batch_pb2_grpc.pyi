@@ -28,10 +28,10 @@ class BatchServiceStub:
 
     What a method does depends on the state of an environment:
 
-      method      its episode continues      its episode is over
-      StepBatch   makes the decision         with AUTORESET_MODE_NEXT_STEP: begins the next
-                                             with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
-      ResetBatch  leaves it for the next     begins the next
+      method      the episode continues                 the episode is over
+      StepBatch   makes a decision in the episode       with AUTORESET_MODE_NEXT_STEP: begins the next episode
+                                                        with AUTORESET_MODE_DISABLED: fails with ENVIRONMENT_OVER
+      ResetBatch  leaves it and begins the next episode begins the next episode
 
     With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next, so no environment is ever over.
     """
@@ -100,10 +100,10 @@ class BatchServiceAsyncStub:
 
     What a method does depends on the state of an environment:
 
-      method      its episode continues      its episode is over
-      StepBatch   makes the decision         with AUTORESET_MODE_NEXT_STEP: begins the next
-                                             with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
-      ResetBatch  leaves it for the next     begins the next
+      method      the episode continues                 the episode is over
+      StepBatch   makes a decision in the episode       with AUTORESET_MODE_NEXT_STEP: begins the next episode
+                                                        with AUTORESET_MODE_DISABLED: fails with ENVIRONMENT_OVER
+      ResetBatch  leaves it and begins the next episode begins the next episode
 
     With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next, so no environment is ever over.
     """
@@ -171,10 +171,10 @@ class BatchServiceServicer(metaclass=abc.ABCMeta):
 
     What a method does depends on the state of an environment:
 
-      method      its episode continues      its episode is over
-      StepBatch   makes the decision         with AUTORESET_MODE_NEXT_STEP: begins the next
-                                             with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
-      ResetBatch  leaves it for the next     begins the next
+      method      the episode continues                 the episode is over
+      StepBatch   makes a decision in the episode       with AUTORESET_MODE_NEXT_STEP: begins the next episode
+                                                        with AUTORESET_MODE_DISABLED: fails with ENVIRONMENT_OVER
+      ResetBatch  leaves it and begins the next episode begins the next episode
 
     With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next, so no environment is ever over.
     """

@@ -343,7 +343,7 @@ class GameOption(google.protobuf.message.Message):
     max: builtins.int
     @property
     def choices(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """The allowed values, if the option has a few named values. A flag has `true` and `false`."""
+        """The allowed values, if the option has a few named values. For a flag: `true` and `false`."""
 
     def __init__(
         self,

@@ -247,7 +247,9 @@ class MatchConfig(google.protobuf.message.Message):
     """
     illegal_actions: global___IllegalActionPolicy.ValueType
     seat_may_seed: builtins.bool
-    """Whether the only agent may give the seed of the next episode. For training, never for evaluation: a seed reveals every hidden card."""
+    """Whether the agent may give the seed of the next episode, if the match has exactly one agent. For training, never for evaluation: a seed reveals
+    every hidden card.
+    """
     private: builtins.bool
     """Whether the match is unlisted, and needs one of its tokens to be shown: of the host, a seat or the spectators."""
     fair_deals: builtins.bool
@@ -280,8 +282,8 @@ class MatchConfig(google.protobuf.message.Message):
 
     @property
     def clocks(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Clock]:
-        """Time limits of agents: empty for none, one for all agents, or one for each seat in seat order. An empty clock is no limit, and clocks of bots are
-        ignored. `Match.config` has one for each seat.
+        """Time limits of agents: empty for none, one for all agents, or one for each seat in seat order. An empty clock sets no limit, and clocks of bots
+        are ignored. `Match.config` has one for each seat.
         """
 
     def __init__(
@@ -444,8 +446,8 @@ class Match(google.protobuf.message.Message):
 
     @property
     def waiting_for(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """The seats that the match waits for, ascending. Before the deal: to join, or to send their secret with OpenDeal. During an episode: to decide.
-        After an episode: to ask for the next one.
+        """The seats that the match waits for, ascending. Before the deal, the match waits for them to join, or to send their
+        secret with OpenDeal. During an episode, it waits for their decisions. After an episode, it waits for them to ask for the next one.
         """
 
     @property
@@ -458,8 +460,8 @@ class Match(google.protobuf.message.Message):
 
     @property
     def seed_opening(self) -> global___SeedOpening:
-        """What opens the commitment. After the episode, the host and the seats see it for a drawn seed. Only the host sees it for a given seed, because
-        later seeds follow from it. After the match is closed, every caller sees it.
+        """What opens the commitment. After the episode, the host and the seats see it if the server drew the seed. Only the host sees it if a caller gave
+        the seed, because later seeds follow from it. After the match is closed, every caller sees it.
         """
 
     @property
@@ -582,11 +584,11 @@ class SeedOpening(google.protobuf.message.Message):
     KEY_FIELD_NUMBER: builtins.int
     SERVER_SECRET_FIELD_NUMBER: builtins.int
     seed: builtins.int
-    """Present if the seed was given or follows from a given one."""
+    """Present if a caller gave the seed, or if it follows from a seed that a caller gave."""
     salt: builtins.bytes
     """16 bytes."""
     key: builtins.bytes
-    """The episode's key, 32 bytes. For a given seed: its 8 bytes, low first, then 24 zero bytes."""
+    """The episode's key, 32 bytes. If a caller gave the seed: its 8 bytes, low first, then 24 zero bytes."""
     server_secret: builtins.bytes
     """With fair deals, the server's secret for this episode, 32 bytes. The key is then the hash of `boardwire fair deal` (19 ASCII characters), the
     match's id (32), the episode (4 bytes, low first), this secret, and for each agent's seat, ascending, its number (1 byte) and its secret (32

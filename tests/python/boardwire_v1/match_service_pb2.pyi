@@ -408,7 +408,7 @@ class ResetMatchRequest(google.protobuf.message.Message):
     EPISODE_FIELD_NUMBER: builtins.int
     match_id: builtins.str
     seed: builtins.int
-    """The seed of the next episode. If absent, it follows from the last given seed, or the server draws one if there is none."""
+    """The seed of the next episode. If absent, it follows from the last seed that a caller gave. If no caller gave one, the server draws it."""
     episode: builtins.int
     """The episode to leave, by default the present one. If the match has already left it, the call changes nothing."""
     def __init__(
@@ -455,7 +455,7 @@ class ResetRequest(google.protobuf.message.Message):
     EXTRAS_FIELD_NUMBER: builtins.int
     match_id: builtins.str
     seed: builtins.int
-    """The seed of the next episode, from the only agent of a match with `seat_may_seed`."""
+    """The seed of the next episode. Allowed with `seat_may_seed`, if the match has exactly one agent."""
     episode: builtins.int
     """The episode to leave, by default the present one. If the match has already left it, the response shows the present one."""
     wait: builtins.bool

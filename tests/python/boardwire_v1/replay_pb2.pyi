@@ -146,9 +146,9 @@ class Frame(google.protobuf.message.Message):
     seat: builtins.int
     """The seat that decided; absent after a deal or a forfeit."""
     head: builtins.bytes
-    """The end of the chain of decisions, 32 bytes. After the deal it is the seed commitment; after a decision BLAKE3, keyed with the episode's key, of
-    the head before (32 bytes), the seat, the action and the number of its ActionCause (1 byte each); after a forfeit the same of the head before,
-    the seat and the number of its Forfeit. Without the key, the head reveals nothing.
+    """The last hash of the chain of decisions, 32 bytes. After the deal it is the seed commitment; after a decision BLAKE3, keyed with the episode's
+    key, of the head before (32 bytes), the seat, the action and the number of its ActionCause (1 byte each); after a forfeit the same of the head
+    before, the seat and the number of its Forfeit. Without the key, the head reveals nothing about hidden choices.
     """
     @property
     def time(self) -> google.protobuf.timestamp_pb2.Timestamp:

@@ -20,7 +20,8 @@ pub struct MatchConfig {
     pub skip_forced: bool,
     #[prost(enumeration = "IllegalActionPolicy", tag = "6")]
     pub illegal_actions: i32,
-    /// Whether the only agent may give the seed of the next episode. For training, never for evaluation: a seed reveals every hidden card.
+    /// Whether the agent may give the seed of the next episode, if the match has exactly one agent. For training, never for evaluation: a seed reveals
+    /// every hidden card.
     #[prost(bool, tag = "7")]
     pub seat_may_seed: bool,
     /// Whether the match is unlisted, and needs one of its tokens to be shown: of the host, a seat or the spectators.
@@ -37,8 +38,8 @@ pub struct MatchConfig {
     /// callers that are neither the host nor a seat.
     #[prost(message, optional, tag = "10")]
     pub watch_delay: ::core::option::Option<::prost_types::Duration>,
-    /// Time limits of agents: empty for none, one for all agents, or one for each seat in seat order. An empty clock is no limit, and clocks of bots are
-    /// ignored. `Match.config` has one for each seat.
+    /// Time limits of agents: empty for none, one for all agents, or one for each seat in seat order. An empty clock sets no limit, and clocks of bots
+    /// are ignored. `Match.config` has one for each seat.
     #[prost(message, repeated, tag = "11")]
     pub clocks: ::prost::alloc::vec::Vec<Clock>,
     /// Whether every agent contributes to the deals, so that no party can choose them. Excludes seeds.
@@ -112,8 +113,8 @@ pub struct Match {
     /// The seats of bots and the seats that agents have joined, ascending.
     #[prost(uint32, repeated, tag = "6")]
     pub joined: ::prost::alloc::vec::Vec<u32>,
-    /// The seats that the match waits for, ascending. Before the deal: to join, or to send their secret with OpenDeal. During an episode: to decide.
-    /// After an episode: to ask for the next one.
+    /// The seats that the match waits for, ascending. Before the deal, the match waits for them to join, or to send their
+    /// secret with OpenDeal. During an episode, it waits for their decisions. After an episode, it waits for them to ask for the next one.
     #[prost(uint32, repeated, tag = "7")]
     pub waiting_for: ::prost::alloc::vec::Vec<u32>,
     #[prost(uint32, tag = "8")]
@@ -133,8 +134,8 @@ pub struct Match {
     pub seed_commitment: ::prost::bytes::Bytes,
     #[prost(enumeration = "SeedSource", tag = "13")]
     pub seed_source: i32,
-    /// What opens the commitment. After the episode, the host and the seats see it for a drawn seed. Only the host sees it for a given seed, because
-    /// later seeds follow from it. After the match is closed, every caller sees it.
+    /// What opens the commitment. After the episode, the host and the seats see it if the server drew the seed. Only the host sees it if a caller gave
+    /// the seed, because later seeds follow from it. After the match is closed, every caller sees it.
     #[prost(message, optional, tag = "14")]
     pub seed_opening: ::core::option::Option<SeedOpening>,
     /// Present with fair deals.
@@ -181,13 +182,13 @@ pub struct Clock {
 /// What opens the commitment to an episode's key.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SeedOpening {
-    /// Present if the seed was given or follows from a given one.
+    /// Present if a caller gave the seed, or if it follows from a seed that a caller gave.
     #[prost(fixed64, optional, tag = "1")]
     pub seed: ::core::option::Option<u64>,
     /// 16 bytes.
     #[prost(bytes = "bytes", tag = "2")]
     pub salt: ::prost::bytes::Bytes,
-    /// The episode's key, 32 bytes. For a given seed: its 8 bytes, low first, then 24 zero bytes.
+    /// The episode's key, 32 bytes. If a caller gave the seed: its 8 bytes, low first, then 24 zero bytes.
     #[prost(bytes = "bytes", tag = "3")]
     pub key: ::prost::bytes::Bytes,
     /// With fair deals, the server's secret for this episode, 32 bytes. The key is then the hash of `boardwire fair deal` (19 ASCII characters), the
@@ -801,10 +802,10 @@ pub mod batch_service_client {
     ///
     /// What a method does depends on the state of an environment:
     ///
-    /// method      its episode continues      its episode is over
-    /// StepBatch   makes the decision         with AUTORESET_MODE_NEXT_STEP: begins the next
-    /// with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
-    /// ResetBatch  leaves it for the next     begins the next
+    /// method      the episode continues                 the episode is over
+    /// StepBatch   makes a decision in the episode       with AUTORESET_MODE_NEXT_STEP: begins the next episode
+    /// with AUTORESET_MODE_DISABLED: fails with ENVIRONMENT_OVER
+    /// ResetBatch  leaves it and begins the next episode begins the next episode
     ///
     /// With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next, so no environment is ever over.
     #[derive(Debug, Clone)]
@@ -1187,10 +1188,10 @@ pub mod batch_service_server {
     ///
     /// What a method does depends on the state of an environment:
     ///
-    /// method      its episode continues      its episode is over
-    /// StepBatch   makes the decision         with AUTORESET_MODE_NEXT_STEP: begins the next
-    /// with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
-    /// ResetBatch  leaves it for the next     begins the next
+    /// method      the episode continues                 the episode is over
+    /// StepBatch   makes a decision in the episode       with AUTORESET_MODE_NEXT_STEP: begins the next episode
+    /// with AUTORESET_MODE_DISABLED: fails with ENVIRONMENT_OVER
+    /// ResetBatch  leaves it and begins the next episode begins the next episode
     ///
     /// With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next, so no environment is ever over.
     #[derive(Debug)]
@@ -1787,7 +1788,7 @@ pub struct GameOption {
     pub description: ::prost::alloc::string::String,
     #[prost(string, tag = "3")]
     pub default_value: ::prost::alloc::string::String,
-    /// The allowed values, if the option has a few named values. A flag has `true` and `false`.
+    /// The allowed values, if the option has a few named values. For a flag: `true` and `false`.
     #[prost(string, repeated, tag = "4")]
     pub choices: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     #[prost(sint64, optional, tag = "5")]
@@ -2685,9 +2686,9 @@ pub struct Frame {
     /// The decision; absent if the viewer may not know it yet.
     #[prost(message, optional, tag = "8")]
     pub played: ::core::option::Option<PlayedAction>,
-    /// The end of the chain of decisions, 32 bytes. After the deal it is the seed commitment; after a decision BLAKE3, keyed with the episode's key, of
-    /// the head before (32 bytes), the seat, the action and the number of its ActionCause (1 byte each); after a forfeit the same of the head before,
-    /// the seat and the number of its Forfeit. Without the key, the head reveals nothing.
+    /// The last hash of the chain of decisions, 32 bytes. After the deal it is the seed commitment; after a decision BLAKE3, keyed with the episode's
+    /// key, of the head before (32 bytes), the seat, the action and the number of its ActionCause (1 byte each); after a forfeit the same of the head
+    /// before, the seat and the number of its Forfeit. Without the key, the head reveals nothing about hidden choices.
     #[prost(bytes = "bytes", tag = "9")]
     pub head: ::prost::bytes::Bytes,
     /// Present in the last frame of an episode.
@@ -2913,7 +2914,7 @@ pub struct ActResponse {
 pub struct ResetMatchRequest {
     #[prost(string, tag = "1")]
     pub match_id: ::prost::alloc::string::String,
-    /// The seed of the next episode. If absent, it follows from the last given seed, or the server draws one if there is none.
+    /// The seed of the next episode. If absent, it follows from the last seed that a caller gave. If no caller gave one, the server draws it.
     #[prost(fixed64, optional, tag = "2")]
     pub seed: ::core::option::Option<u64>,
     /// The episode to leave, by default the present one. If the match has already left it, the call changes nothing.
@@ -2929,7 +2930,7 @@ pub struct ResetMatchResponse {
 pub struct ResetRequest {
     #[prost(string, tag = "1")]
     pub match_id: ::prost::alloc::string::String,
-    /// The seed of the next episode, from the only agent of a match with `seat_may_seed`.
+    /// The seed of the next episode. Allowed with `seat_may_seed`, if the match has exactly one agent.
     #[prost(fixed64, optional, tag = "2")]
     pub seed: ::core::option::Option<u64>,
     /// The episode to leave, by default the present one. If the match has already left it, the response shows the present one.

@@ -21,10 +21,10 @@ option java_package = "com.boardwire.v1";
 //
 // What a method does depends on the state of an environment:
 //
-//   method      its episode continues      its episode is over
-//   StepBatch   makes the decision         with AUTORESET_MODE_NEXT_STEP: begins the next
-//                                          with AUTORESET_MODE_DISABLED: ENVIRONMENT_OVER
-//   ResetBatch  leaves it for the next     begins the next
+//   method      the episode continues                 the episode is over
+//   StepBatch   makes a decision in the episode       with AUTORESET_MODE_NEXT_STEP: begins the next episode
+//                                                     with AUTORESET_MODE_DISABLED: fails with ENVIRONMENT_OVER
+//   ResetBatch  leaves it and begins the next episode begins the next episode
 //
 // With AUTORESET_MODE_SAME_STEP the step that ends an episode begins the next, so no environment is ever over.
 service BatchService {
@@ -380,7 +380,7 @@ message GameOption {
   // One sentence that says what it does.
   string description = 2;
   string default_value = 3;
-  // The allowed values, if the option has a few named values. A flag has `true` and `false`.
+  // The allowed values, if the option has a few named values. For a flag: `true` and `false`.
   repeated string choices = 4;
   optional sint64 min = 5;
   optional sint64 max = 6;
@@ -525,7 +525,8 @@ message MatchConfig {
   // left only one choice.
   bool skip_forced = 5;
   IllegalActionPolicy illegal_actions = 6;
-  // Whether the only agent may give the seed of the next episode. For training, never for evaluation: a seed reveals every hidden card.
+  // Whether the agent may give the seed of the next episode, if the match has exactly one agent. For training, never for evaluation: a seed reveals
+  // every hidden card.
   bool seat_may_seed = 7;
   // Whether the match is unlisted, and needs one of its tokens to be shown: of the host, a seat or the spectators.
   bool private = 8;
@@ -535,8 +536,8 @@ message MatchConfig {
   // The delay before the server shows a position, at most a day. Watch delays it for every caller. GetReplay, GetMatch and ListMatches delay it for
   // callers that are neither the host nor a seat.
   google.protobuf.Duration watch_delay = 10;
-  // Time limits of agents: empty for none, one for all agents, or one for each seat in seat order. An empty clock is no limit, and clocks of bots are
-  // ignored. `Match.config` has one for each seat.
+  // Time limits of agents: empty for none, one for all agents, or one for each seat in seat order. An empty clock sets no limit, and clocks of bots
+  // are ignored. `Match.config` has one for each seat.
   repeated Clock clocks = 11;
   // Whether every agent contributes to the deals, so that no party can choose them. Excludes seeds.
   bool fair_deals = 12;
@@ -584,8 +585,8 @@ message Match {
   CloseReason close_reason = 5;
   // The seats of bots and the seats that agents have joined, ascending.
   repeated uint32 joined = 6;
-  // The seats that the match waits for, ascending. Before the deal: to join, or to send their secret with OpenDeal. During an episode: to decide.
-  // After an episode: to ask for the next one.
+  // The seats that the match waits for, ascending. Before the deal, the match waits for them to join, or to send their
+  // secret with OpenDeal. During an episode, it waits for their decisions. After an episode, it waits for them to ask for the next one.
   repeated uint32 waiting_for = 7;
   uint32 episode = 8;
   // The number of actions applied in the episode.
@@ -598,8 +599,8 @@ message Match {
   // first), the spec digest (32 bytes), the key (32 bytes) and a secret salt (16 bytes).
   bytes seed_commitment = 12;
   SeedSource seed_source = 13;
-  // What opens the commitment. After the episode, the host and the seats see it for a drawn seed. Only the host sees it for a given seed, because
-  // later seeds follow from it. After the match is closed, every caller sees it.
+  // What opens the commitment. After the episode, the host and the seats see it if the server drew the seed. Only the host sees it if a caller gave
+  // the seed, because later seeds follow from it. After the match is closed, every caller sees it.
   optional SeedOpening seed_opening = 14;
   // Present with fair deals.
   FairDeal fair = 15;
@@ -648,11 +649,11 @@ enum TimeoutPolicy {
 
 // What opens the commitment to an episode's key.
 message SeedOpening {
-  // Present if the seed was given or follows from a given one.
+  // Present if a caller gave the seed, or if it follows from a seed that a caller gave.
   optional fixed64 seed = 1;
   // 16 bytes.
   bytes salt = 2;
-  // The episode's key, 32 bytes. For a given seed: its 8 bytes, low first, then 24 zero bytes.
+  // The episode's key, 32 bytes. If a caller gave the seed: its 8 bytes, low first, then 24 zero bytes.
   bytes key = 3;
   // With fair deals, the server's secret for this episode, 32 bytes. The key is then the hash of `boardwire fair deal` (19 ASCII characters), the
   // match's id (32), the episode (4 bytes, low first), this secret, and for each agent's seat, ascending, its number (1 byte) and its secret (32
@@ -928,7 +929,7 @@ message ActResponse {
 
 message ResetMatchRequest {
   string match_id = 1;
-  // The seed of the next episode. If absent, it follows from the last given seed, or the server draws one if there is none.
+  // The seed of the next episode. If absent, it follows from the last seed that a caller gave. If no caller gave one, the server draws it.
   optional fixed64 seed = 2;
   // The episode to leave, by default the present one. If the match has already left it, the call changes nothing.
   optional uint32 episode = 3;
@@ -940,7 +941,7 @@ message ResetMatchResponse {
 
 message ResetRequest {
   string match_id = 1;
-  // The seed of the next episode, from the only agent of a match with `seat_may_seed`.
+  // The seed of the next episode. Allowed with `seat_may_seed`, if the match has exactly one agent.
   optional fixed64 seed = 2;
   // The episode to leave, by default the present one. If the match has already left it, the response shows the present one.
   optional uint32 episode = 3;
@@ -1182,9 +1183,9 @@ message Frame {
   optional uint32 seat = 7;
   // The decision; absent if the viewer may not know it yet.
   optional PlayedAction played = 8;
-  // The end of the chain of decisions, 32 bytes. After the deal it is the seed commitment; after a decision BLAKE3, keyed with the episode's key, of
-  // the head before (32 bytes), the seat, the action and the number of its ActionCause (1 byte each); after a forfeit the same of the head before,
-  // the seat and the number of its Forfeit. Without the key, the head reveals nothing.
+  // The last hash of the chain of decisions, 32 bytes. After the deal it is the seed commitment; after a decision BLAKE3, keyed with the episode's
+  // key, of the head before (32 bytes), the seat, the action and the number of its ActionCause (1 byte each); after a forfeit the same of the head
+  // before, the seat and the number of its Forfeit. Without the key, the head reveals nothing about hidden choices.
   bytes head = 9;
   // Present in the last frame of an episode.
   Outcome outcome = 10;
