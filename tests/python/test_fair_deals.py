@@ -161,7 +161,7 @@ def test_an_episode_with_a_fair_deal_cannot_be_reset(client: boardwire.Client) -
 def test_reveal_needs_a_match_with_fair_deals(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["agent", "random"]) as match:
         seat = match.join(0)
-        with pytest.raises(boardwire.errors.InvalidRequest, match="since the server deals alone"):
+        with pytest.raises(boardwire.errors.InvalidRequest, match="since the match has no fair deals"):
             seat.reveal()
     with pytest.raises(boardwire.errors.InvalidRequest, match="fair_deals"):
         client.create_match("faraway", players=["agent", "random"], fair_deals=True, seed=1)

@@ -178,7 +178,7 @@ errors! {
         "episode {episode} is over; Reset asks for the next, if there is one"
     /// The episode has not ended, and other seats play in it.
     EpisodeNotOver { episode: u32 } FailedPrecondition "EPISODE_NOT_OVER"
-        "episode {episode} is not over: an agent may leave it only if it plays against bots alone and the match counts no \
+        "episode {episode} is not over: an agent may leave it only if all other seats are bots and the match counts no \
          episodes; the host may begin the next, unless deals are fair"
     /// The match is closed.
     MatchClosed { match_id: String } FailedPrecondition "MATCH_CLOSED"
@@ -244,7 +244,7 @@ errors! {
     WorldActionOutOfRange { row: usize, world: u32, action: u8, actions: usize }
         InvalidArgument "WORLD_ACTION_OUT_OF_RANGE" at "actions[{row}]"
         "row {row}, world {world}: there is no action {action}; action indices are below {actions}"
-    /// The determinization (world) has ended.
+    /// The game has ended in this world (a determinization).
     WorldOver { row: usize, world: u32 } FailedPrecondition "WORLD_OVER"
         "row {row}: world {world} is over"
     /// No service has this name.
@@ -292,11 +292,11 @@ errors! {
         "internal error in {place}; see the server's log"
 }
 
-/// The maximum size in bytes of a value that came with a request. Longer values are truncated.
+/// The maximum size in bytes of a request's value that an error quotes. Longer values are truncated.
 const MAX_VALUE_BYTES: usize = 64;
-/// The maximum size in bytes of a value that the server created. Longer values are truncated.
+/// The maximum size in bytes of a text that the server adds to an error. Longer texts are truncated.
 const MAX_SERVER_VALUE_BYTES: usize = 512;
-/// The names of the values that the server creates and that may be long.
+/// The names of the long texts that the server adds to errors, such as the list of known games.
 const SERVER_VALUES: &[&str] = &["known", "expected", "problem"];
 
 impl Error {

@@ -53,10 +53,10 @@ const MAX_ENVIRONMENT_SNAPSHOT_BYTES: usize = 3 << 10;
 const BLOCK_SIZE: usize = 64;
 /// The number of environments in a block of any other batch.
 const THINKING_BLOCK_SIZE: usize = 8;
-/// If no bot thinks, the caller's thread alone steps up to this many environments. That takes 0.1 ms.
+/// If no bot thinks, only the caller's thread steps up to this many environments. That takes 0.1 ms.
 const CALLER_LIMIT: usize = 512;
-/// If no bot thinks, the caller's thread and the pool together step up to this many environments. So the step starts at once,
-/// and other calls of that thread wait about 1 ms.
+/// If no bot thinks, the caller's thread and the pool together step up to this many environments. So the step starts
+/// immediately, and other calls of that thread wait about 1 ms.
 const CALLER_AND_POOL_LIMIT: usize = 2048;
 
 /// A batch of environments of one table.
@@ -253,7 +253,8 @@ impl Batch {
         checkout.work(Operation::Step(actions), request).await
     }
 
-    /// Steps environments like [`step`](Self::step), if the caller's thread can do this alone and without waiting.
+    /// Steps environments like [`step`](Self::step), if the caller's thread can do this without the pool and without
+    /// waiting.
     ///
     /// # Errors
     /// If the call would wait or use the pool, it does nothing and returns the actions. The inner error is that of `step`.

@@ -54,7 +54,7 @@ impl<G: Estimate> AnyGame for G {
 pub trait BotDecisions: Send {
     /// Returns the seat whose bot thinks now. `None` once all bots have chosen.
     fn seat(&self) -> Option<Seat>;
-    /// Thinks for about as long as one determinization (world) takes; returns true once all bots have chosen.
+    /// Thinks for about as long as one determinization takes; returns true once all bots have chosen.
     ///
     /// # Errors
     /// A bot failed.

@@ -129,7 +129,8 @@ impl std::fmt::Debug for Task {
     }
 }
 
-/// The owners of one caller (its matches, batches and searches). They share this caller's part of the thread time.
+/// The owners of work of one caller: its matches, batches and searches. They share this caller's part of the thread
+/// time.
 #[derive(Debug, Clone)]
 pub struct CallerGroup {
     shared: Arc<Shared>,
@@ -236,7 +237,7 @@ impl WorkQueue {
         self.shared.enqueue(&self.account, Task { work: Box::new(work), generation });
     }
 
-    /// Drops the queued work at once, and running work at the end of its slice.
+    /// Drops the queued work immediately, and running work at the end of its slice.
     pub fn cancel(&self) {
         self.account.generation.fetch_add(1, Ordering::Relaxed);
         // Dropping work may take any lock, so the pool's lock is released first.

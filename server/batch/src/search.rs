@@ -1,4 +1,5 @@
-//! A search holds determinizations (worlds): states sampled from a seat's information set. The caller plays in them.
+//! A search holds determinizations, called worlds: states sampled from a seat's information set. The caller plays in
+//! them.
 //!
 //! Each world has a numbered place. The search samples worlds only from the information set, with separate chance events.
 //! So no response depends on the true state. Calls that change worlds run one after another. Rollouts share worlds:

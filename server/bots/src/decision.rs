@@ -56,10 +56,10 @@ impl<G: Estimate> BotDecision<G> {
         Self { knowledge, rng, method }
     }
 
-    /// Computes for about one determinization (world) or playout. Returns the action's index once it is chosen.
+    /// Works for about as long as one determinization or playout takes. Returns the action's index once it is chosen.
     ///
     /// # Errors
-    /// A policy that gives no answer.
+    /// The bot's policy gives no response.
     ///
     /// # Panics
     /// When the seat has no pending decision, or the action was already returned.

@@ -8,7 +8,7 @@ use crate::playout::{Playout, Seeds};
 /// wins a tie. In a game without an estimate, the value of an action in a state is the result of one random playout.
 ///
 /// Within one state every action meets the same hidden cards and the same random outcomes, so only the actions differ.
-/// These outcomes have a seed of their own: the true seed stays unknown.
+/// These outcomes have their own seed: the true seed stays unknown.
 pub(crate) struct Greedy<G: Estimate> {
     /// The number of states that are still to be evaluated.
     states_left: u32,

@@ -1,7 +1,8 @@
 //! Bots that play any game, and use only what their seat knows.
 //!
-//! A bot receives [`Knowledge`](boardwire_kernel::Knowledge), never a position. It plays in determinizations (worlds)
-//! sampled from that knowledge. Its budget counts simulations, not milliseconds, so it plays the same on every machine.
+//! A bot receives [`Knowledge`](boardwire_kernel::Knowledge), never a position. It plays in determinizations, called
+//! worlds, which it samples from that knowledge. Its budget counts simulations, not milliseconds, so it plays the same
+//! on every machine.
 #![deny(clippy::float_arithmetic)]
 
 mod decision;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 use boardwire_kernel::{ActionSet, RngStream};
 use thiserror::Error;
 
-/// The number of determinizations (worlds) for a greedy bot whose name states no number.
+/// The number of determinizations for a greedy bot whose name states no number.
 pub const DEFAULT_DETERMINIZATIONS: u32 = 8;
 /// The maximum number of determinizations for a greedy bot.
 pub const MAX_DETERMINIZATIONS: u32 = 1024;
@@ -87,7 +88,7 @@ impl Bot {
         bot.ok_or_else(|| unknown(UnknownBot::KNOWN.to_owned()))
     }
 
-    /// Chooses from the legal actions alone, if the bot needs no other information.
+    /// Chooses only from the legal actions, if the bot needs no other information.
     pub fn choose_from_legal(&self, mut legal: ActionSet, rng: &mut RngStream) -> Option<u8> {
         match self {
             Self::Random if !legal.is_empty() => Some(rng.draw(&mut legal)),
@@ -119,14 +120,14 @@ impl fmt::Display for Bot {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("unknown bot `{given}`; known bots: {expected}")]
 pub struct UnknownBot {
-    /// The given name.
+    /// The name that the caller gave.
     pub given: String,
-    /// The known names, for people.
+    /// The known names, as text for an error message.
     pub expected: String,
 }
 
 impl UnknownBot {
-    /// The names of the built-in bots, for people.
+    /// The names of the built-in bots, as text for an error message.
     pub const KNOWN: &'static str = "random, greedy, greedy:WORLDS (1 to 1024), mc, mc:PLAYOUTS (1 to 10000), policy:NAME, policy:NAME:argmax";
 }
 

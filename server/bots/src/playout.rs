@@ -1,4 +1,4 @@
-//! Playouts: a determinization (world) is played to its end, with every seat for itself.
+//! Playouts: a determinization is played to its end, and every seat tries to win.
 
 use boardwire_kernel::{
     ActionSet, BOT_STREAM, BySeat, Estimate, MAX_SEATS, Outcome, RandomSource, RngStream, Seat, apply,
@@ -6,18 +6,19 @@ use boardwire_kernel::{
 
 use crate::greedy::one_ply_ahead;
 
-/// The maximum lead that counts: a seat that is so far ahead has won. A smaller range of scores is the limit instead.
+/// The maximum lead that counts: a seat that is so far ahead has won. If the range of the game's scores is smaller,
+/// that range is the maximum.
 const MAX_LEAD: i32 = 60;
 
-/// Plays worlds to their end. Every seat takes the action with the best estimate of its own one ply ahead, or a random
+/// Plays worlds to their end. Every seat takes the action with the best estimate for itself one ply ahead, or a random
 /// action in a game without an estimate.
 ///
 /// Estimates read the world as it is, so a playout samples no other worlds. But they use guessed random outcomes, never
-/// the outcomes that will come.
+/// the outcomes that the playout will draw.
 pub(crate) struct Playout {
-    /// The random outcomes that will come.
+    /// The source of the playout's chance events.
     chance: RandomSource,
-    /// The guessed random outcomes with which seats try actions.
+    /// The source of guessed random outcomes, with which seats try actions.
     lookahead_random: RandomSource,
     /// The seed of random choices, and their stream once it is needed.
     seed: u64,

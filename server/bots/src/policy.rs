@@ -22,7 +22,7 @@ pub trait PolicyRequest: Send {
     /// Works on requests for a short time, not necessarily on this one. Returns the response once there is one.
     ///
     /// # Errors
-    /// Why there is no response, for people.
+    /// The policy cannot respond. The text is the reason, as an error message shows it.
     fn advance(&mut self) -> Result<Option<ActionWeights>, String>;
 }
 

@@ -1,4 +1,4 @@
-//! Flat Monte Carlo search with sequential halving: it plays actions to the end in determinizations (worlds), and
+//! Flat Monte Carlo search with sequential halving: it plays actions to the end in determinizations, and
 //! repeatedly drops the worse half of the actions.
 
 use boardwire_kernel::{Estimate, Knowledge, RngStream};
@@ -25,7 +25,7 @@ pub(crate) struct Search<G: Estimate> {
     dropped: Vec<Arm>,
     /// The rounds left, including this one.
     rounds_left: u32,
-    /// The determinizations (worlds) left in this round, including the current one.
+    /// The determinizations left in this round, including the current one.
     determinizations_left: u32,
     /// The current determinization, with the seeds of its playouts.
     current_determinization: Option<(G::State, Seeds)>,

@@ -40,7 +40,7 @@ impl Catalogues {
             anyhow::ensure!(is_known, "there is no game `{game}`: known are {}", registry.ids_text());
             let text = std::fs::read_to_string(file).with_context(|| format!("catalogue {file}"))?;
             let replaced = registry.replace_catalogue(game, &text);
-            replaced.with_context(|| format!("{file} is no catalogue of {game}"))?;
+            replaced.with_context(|| format!("{file} is not a catalogue of {game}"))?;
         }
         Ok(registry)
     }

@@ -20,7 +20,7 @@ pub(super) fn read<M: Message + Default>(name: &str, path: &Path) -> anyhow::Res
     };
     let mut json = serde_json::Deserializer::from_str(&text);
     let message = DynamicMessage::deserialize(descriptor(name)?, &mut json);
-    let message = message.with_context(|| format!("this is no boardwire.v1.{name}"))?;
+    let message = message.with_context(|| format!("this is not a boardwire.v1.{name}"))?;
     json.end().with_context(|| format!("there is text after the {name}"))?;
     Ok(message.transcode_to()?)
 }

@@ -111,8 +111,9 @@ mod tests {
     #[test]
     fn an_error_names_the_folder() {
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
-        let error =
-            Man { out: Some(file.path().to_owned()) }.run(Cli::command()).expect_err("a file is no folder");
+        let error = Man { out: Some(file.path().to_owned()) }
+            .run(Cli::command())
+            .expect_err("a file is not a folder");
         assert!(format!("{error:#}").contains(&file.path().display().to_string()), "{error:#}");
     }
 }

@@ -66,7 +66,8 @@ impl Serve {
         runtime.block_on(async {
             // With a handler, a write beyond the file size limit fails like on a full disk. Else it ends the process.
             let _too_large = signal(SignalKind::from_raw(Signal::XFSZ.as_raw()))?;
-            // Handle signals before the addresses are printed: a parent that reads them may stop the server at once.
+            // Handle signals before the addresses are printed: a parent that reads them may stop the server
+            // immediately.
             let stopped = stopped(self.exit_with_stdin)?;
             config.reload_on_sighup()?;
             let listeners = config.listen().await?;

@@ -38,7 +38,7 @@ impl ActionRange {
         Self { verb, table: Some(table), first_number: 1, start: 0, len: last }
     }
 
-    /// Creates the range of a verb for the numbers from `first` to `last`, beginning at index 0.
+    /// Creates the range of action indices for a verb with the numbers `first` to `last`. The range begins at index 0.
     #[must_use]
     pub const fn numbers(verb: &'static str, first: u8, last: u8) -> Self {
         Self { verb, table: None, first_number: first, start: 0, len: last - first + 1 }

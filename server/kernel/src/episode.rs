@@ -150,7 +150,7 @@ impl<G: Game> Episode<G> {
     /// Restores an episode from a snapshot of the same game, seats, options and catalogue.
     ///
     /// # Errors
-    /// Why the bytes are not such a snapshot.
+    /// The bytes are not a snapshot of this game. The text is the reason.
     pub fn restore(game: Arc<G>, snapshot: &[u8]) -> Result<Self, String> {
         let (ply, key, words, state): (u32, Option<Key>, Vec<u64>, G::State) =
             BorshDeserialize::try_from_slice(snapshot).map_err(|error| error.to_string())?;
@@ -217,7 +217,7 @@ impl<G: Game> Knowledge<G> {
         view
     }
 
-    /// [Samples](crate::Hidden::resample) a determinization (world) from what the seat knows, as an episode with its own
+    /// [Samples](crate::Hidden::resample) a determinization from what the seat knows, as an episode with its own
     /// randomness. Its plies count from 0.
     #[must_use]
     pub fn sample_episode(&self, rng: &mut RngStream, chance: RandomSource) -> Episode<G> {

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::{CatalogueError, Seat};
 
-/// Why an action was refused. The state is unchanged.
+/// The reason for which a game refuses an action. The state is unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Rejection {
     /// The game is over: no decision is pending.
@@ -42,7 +42,7 @@ pub enum Rejection {
     },
 }
 
-/// Why a game could not be set up.
+/// The reason for which a game cannot be set up.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SetupError {
     /// The game does not allow this number of seats.

@@ -117,7 +117,7 @@ pub trait Texts: Setup {
 
 /// The hidden information of a game. For games that hide nothing, all is optional: `impl Hidden for MyGame {}`.
 pub trait Hidden: Setup {
-    /// Replaces everything that `viewer` cannot know by a sample: a determinization (world) of its information set.
+    /// Replaces everything that `viewer` cannot know by a sample: a determinization of its information set.
     ///
     /// The sample depends only on what `viewer` knows, never on the true state. Every state consistent with that knowledge
     /// can be sampled. Random outcomes have their own probabilities. A hidden choice of another seat is uniform over the
@@ -198,7 +198,7 @@ impl<A: Copy> LegalChoice<A> {
 /// The facts of a game that do not depend on a table.
 #[derive(Debug, Clone)]
 pub struct GameType {
-    /// The id of module, catalogue, page and environment: `golden_compass`.
+    /// The id, which names the game's module, catalogue, page and environment: `golden_compass`.
     pub id: &'static str,
     /// The name on the box.
     pub name: &'static str,

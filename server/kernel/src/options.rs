@@ -56,7 +56,7 @@ impl OptionSpec {
 pub struct Options(Vec<(&'static str, String)>);
 
 impl Options {
-    /// Checks the given values and fills in the defaults.
+    /// Checks the values that the caller gave, and fills in the defaults.
     ///
     /// # Errors
     /// An unknown option, a value that the option does not allow, or more than one value.
@@ -99,7 +99,7 @@ impl Options {
     #[must_use]
     pub fn word(&self, name: &str) -> &str {
         let found = self.0.iter().find(|(known, _)| *known == name);
-        &found.expect("a game asks for the options of its own type").1
+        &found.expect("a game asks for the options of its type").1
     }
 
     /// Returns the value of a whole-number option.

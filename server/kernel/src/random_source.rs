@@ -66,7 +66,7 @@ struct Script {
     script_error: Option<ScriptError>,
 }
 
-/// Why a scripted outcome could not happen.
+/// The reason for which a scripted outcome cannot happen.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptError {
     /// The script has no further outcome for the stream.

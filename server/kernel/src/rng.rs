@@ -17,7 +17,7 @@ pub const RESAMPLE_STREAM: u64 = 2 << 32;
 pub const SUBSTITUTE_STREAM: u64 = 3 << 32;
 /// The stream of the advice to seat 0. Seat `s` uses this number plus `s`.
 pub const ADVICE_STREAM: u64 = 5 << 32;
-/// The stream under a search's seed that gives determinization (world) 0 its seed. World `i` uses this number plus `i`.
+/// The stream under a search's seed that gives world 0 its seed. World `i` uses this number plus `i`.
 pub const DETERMINIZATION_STREAM: u64 = 6 << 32;
 
 /// The maximum number of words of a stream. No stream needs more.
@@ -146,7 +146,7 @@ impl RngStream {
 
     /// Returns to the mark, or to the beginning.
     ///
-    /// A caller that repeats a few words gets them from the cache: the cipher computes 64 words at once.
+    /// A caller that repeats a few words gets them from the cache: the cipher computes 64 words together.
     pub(crate) fn rewind(&mut self) {
         if self.produced - self.mark > CACHED_WORDS as u64 {
             self.rng.set_word_pos(self.mark.into());

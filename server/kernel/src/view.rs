@@ -117,7 +117,7 @@ pub struct Field {
     pub max: u16,
     /// The value that ordinary play seldom exceeds, for scaling; at most `max`.
     pub usual_max: u16,
-    /// For ids, how many values of one seat can be the same row at once.
+    /// For ids, how many values of one seat can be the same row at the same time.
     pub copies: u8,
     /// The meaning of the values.
     pub kind: FieldKind,

@@ -14,7 +14,7 @@ pub(crate) struct Workers {
 
 type Job = Box<dyn FnOnce(&Arc<ThreadPool>) + Send>;
 
-/// Why a job has no result.
+/// The reason for which a job has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JobError {
     /// It exceeded the timeout, and still runs.

@@ -52,6 +52,7 @@ impl Batch {
         core.close_batch(&self.inner);
     }
 
+    /// Marks the batch as in use by a call.
     fn begin_use(&self, py: Python<'_>) -> PyResult<Use> {
         self.uses.begin(py, &self.inner)
     }

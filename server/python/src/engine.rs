@@ -28,7 +28,7 @@ static KEY: LazyLock<SnapshotKey> = LazyLock::new(|| SnapshotKey::derive(b"local
 /// How many batches and searches this process and the processes that it was forked from have started.
 static STARTED: AtomicU64 = AtomicU64::new(0);
 
-/// Returns the key of all snapshots.
+/// Returns the key that authenticates the snapshots of this process.
 pub(crate) fn key() -> &'static SnapshotKey {
     &KEY
 }
@@ -141,7 +141,7 @@ impl Engine {
         messages::read(py, &method.output, answer.into())
     }
 
-    /// Returns the batch with the given id.
+    /// Returns the batch with this id.
     fn batch(&self, py: Python<'_>, id: &str) -> PyResult<Batch> {
         let (batch, uses) = self.0.batch(id).map_err(|error| refuse::refused(py, &error))?;
         Ok(Batch::new(batch, uses, Arc::clone(&self.0)))
@@ -167,7 +167,7 @@ impl Engine {
 }
 
 impl Engine {
-    /// Starts a use of the batch that a call works on. Returns `None` if the call works on no batch.
+    /// Marks the batch that a call names as in use by the call. Returns `None` if the call names no batch.
     fn begin_use(&self, py: Python<'_>, method: &str, request: &Bytes) -> PyResult<Option<Use>> {
         let named = calls::batch_of(method, request).and_then(|id| self.0.batch(&id).ok());
         named.map(|(batch, uses)| uses.begin(py, &batch)).transpose()

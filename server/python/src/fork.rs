@@ -14,7 +14,8 @@ use pyo3::prelude::*;
 
 use crate::refuse;
 
-/// The number of pools, one for each fork depth. A process whose fork depth is `MAX_FORK_DEPTH` or more cannot work.
+/// The number of pools, one for each fork depth. In a process whose fork depth is
+/// `MAX_FORK_DEPTH` or more, calls fail.
 const MAX_FORK_DEPTH: usize = 64;
 
 /// The pools by fork depth. A child never touches its parent's pool.
@@ -107,7 +108,7 @@ impl CallCount {
 }
 
 impl Use {
-    /// Leaves the call pending forever: threads may still work on it although no caller waits for it.
+    /// Keeps the call counted as pending forever: threads may still work on it, although its caller no longer waits.
     pub(crate) fn leave(self) {
         std::mem::forget(self);
     }

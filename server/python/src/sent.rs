@@ -63,7 +63,7 @@ impl Sent {
                     return call.wait(py, left);
                 }
                 Err(TryLockError::Poisoned(_)) => return Err(engine_failed()),
-                // Another thread waits for the response, perhaps one whose caller has given up.
+                // Another thread waits for the response. The caller of that thread may have given up.
                 Err(TryLockError::WouldBlock) if left.is_zero() => return Ok(false),
                 Err(TryLockError::WouldBlock) => {
                     py.detach(|| std::thread::sleep(left.min(LOCK_INTERVAL)));

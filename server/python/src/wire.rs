@@ -241,7 +241,7 @@ fn sensitive(value: &str) -> PyResult<AsciiMetadataValue> {
     Ok(value)
 }
 
-/// Runs work in this thread, at most `time`. Returns `None` if the work takes longer.
+/// Runs work in this thread for at most `time`. Returns `None` if the work takes longer.
 ///
 /// # Errors
 /// A signal handler raises.
@@ -264,10 +264,10 @@ fn block<T: Send>(
     }
 }
 
-/// Drives the runtime for the given number of rounds. In a round, tasks write, the runtime polls the system for input,
-/// and tasks read the input.
+/// Drives the runtime for this number of turns of its event loop. In a turn, tasks write, the runtime polls the system
+/// for input, and tasks read the input.
 fn drive(runtime: &Runtime, rounds: usize) {
-    // A task counts the rounds, because another thread may be driving the runtime. Then that thread does the rounds.
+    // A task counts the turns. This thread cannot, because another thread may be driving the runtime.
     let rounds = async move {
         for _ in 0..rounds {
             yield_now().await;

@@ -228,7 +228,7 @@ impl Arbiter {
         let result = change(&mut inner);
         let (round, number) = (inner.pending_bot_round.take(), inner.bot_round_count);
         let has_changed = std::mem::take(&mut inner.has_changed);
-        // Unlock first: the pool may drop other work at once, and dropping that work takes the lock.
+        // Unlock first: the pool may drop other work immediately, and dropping that work takes the lock.
         drop(inner);
         if let Some(round) = round {
             self.work_queue.spawn(BotRound::new(self, number, round));

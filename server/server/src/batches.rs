@@ -173,7 +173,7 @@ impl Batches {
         Ok((leased, token))
     }
 
-    /// Makes a lease end with this connection: at once, if the connection has ended already.
+    /// Makes a lease end with this connection: immediately, if the connection has ended already.
     fn bind_to_connection<K: LeasedResource>(
         &self,
         leased: &K,

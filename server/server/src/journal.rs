@@ -1,8 +1,9 @@
 //! The journal: a file that records every event of every match, so that matches survive a crash of the server.
 //!
-//! A match submits one line for each event and continues. One thread writes all waiting lines at once, so that many matches
-//! share one wait for the disk. A response waits until the lines that it depends on are written. While the disk fails or
-//! does not respond, calls get an error, the server refuses decisions, and the thread retries until it succeeds.
+//! A match submits one line for each event and continues. One thread writes all waiting lines together, so that many
+//! matches share one wait for the disk. A response waits until the lines that it depends on are written. While the disk
+//! fails or does not respond, calls get an error, the server refuses decisions, and the thread retries until it
+//! succeeds.
 
 mod store;
 mod tail;
@@ -23,7 +24,7 @@ use writer::Writer;
 
 /// The time between two runs of [`Writer::maintain`], and between two attempts of a failed write.
 const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(1);
-/// Clocks stop when one write has lasted this many ticks (2 s). Load alone must not cause that: a machine with two cores
+/// Clocks stop when one write has lasted this many ticks (2 s). Mere load must not cause that: a machine with two cores
 /// writes [`MAX_WAITING_LINES`] in less than a second.
 const SLOW_TICKS: u32 = 40;
 /// The journal fails when one write has lasted this many ticks (5 s).
@@ -32,7 +33,7 @@ const NO_RESPONSE: &str = "the disk does not respond";
 /// The server refuses decisions while this many lines wait.
 const MAX_WAITING_LINES: usize = 1 << 16;
 
-/// When written lines survive a power failure. A crash of the server alone loses no line that a response has shown.
+/// When written lines survive a power failure. If only the server crashes, it loses no line that a response has shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Sync {

@@ -318,8 +318,8 @@ impl Matches {
     /// Closes a match for its host. Idempotent: closing it again changes nothing.
     ///
     /// # Errors
-    /// There is no such match, the token is not its host's, or the journal fails. A stopping server with a journal refuses:
-    /// after the restart, the server continues the match.
+    /// There is no such match, the token is not its host's, or the journal fails. A stopping server with a journal
+    /// refuses to close a match, because the next server continues it.
     pub fn close(&self, id: &str, token: Option<&str>) -> Result<Arc<Arbiter>, Error> {
         let arbiter = self.find_for_host(id, token)?;
         self.check_journal()?;

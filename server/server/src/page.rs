@@ -118,7 +118,7 @@ impl ReplayPage {
         Ok(())
     }
 
-    /// Adds a position to a page with one viewer, from that viewer's view alone.
+    /// Adds a position to a page with one viewer, only from that viewer's view.
     ///
     /// # Errors
     /// The view belongs to another table.

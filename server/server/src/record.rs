@@ -54,7 +54,8 @@ impl Move {
 }
 
 /// Returns the hash chain's head after a decision: BLAKE3, keyed with the episode's key, of the previous head, the seat, the
-/// action and its cause. The first head is the commitment. Without the key, a head reveals nothing about a hidden choice.
+/// action and its cause. The commitment is the first head of the chain. Without the key, a head reveals nothing about a
+/// hidden choice.
 fn after_decision(key: &[u8; 32], head: &[u8; 32], played: &Move) -> [u8; 32] {
     let Move { seat, action, cause, .. } = *played;
     chained(key, head, &[seat.number(), action, enum_byte(cause.to_message())])
@@ -178,7 +179,7 @@ pub enum Cause {
 pub struct Forfeited {
     /// The seat that lost.
     pub seat: Seat,
-    /// Why it lost.
+    /// The reason for which the seat lost.
     #[serde(with = "serde_formats::number", rename = "why")]
     pub reason: Forfeit,
 }

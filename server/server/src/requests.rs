@@ -61,7 +61,8 @@ struct Execution<'a, T: Clone> {
 impl<T: Clone> Drop for Execution<'_, T> {
     fn drop(&mut self) {
         let mut entries = self.cache.lock();
-        // The cache and this call hold two references. If there are no more, no other call executes the request.
+        // The cache and this call hold two references. If there is no third, no other call executes this request or
+        // waits for it.
         if !self.result.initialized() && Arc::strong_count(&self.result) <= 2 {
             entries.remove(&self.id);
         }

@@ -1,7 +1,7 @@
 //! Measures how long the process was stalled: suspended, without CPU time, or waiting for the journal's disk.
 //!
 //! No player's clock may count this time. A thread that should wake at short intervals measures how late it wakes. It serves
-//! no callers, so that load alone does not delay it.
+//! no callers, so that mere load does not delay it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -62,7 +62,7 @@ impl Drop for StallMonitor {
     fn drop(&mut self) {
         if let Some((stop, thread)) = self.0.take() {
             drop(stop);
-            // The thread ends at once. It must not record a wake-up after the next line.
+            // The thread ends immediately. It must not record a wake-up after the next line.
             let _ = thread.join();
             STALLED.lock().unwrap_or_else(PoisonError::into_inner).1 = None;
         }

@@ -181,7 +181,7 @@ impl<G: Estimate> Environments<G> {
         }
     }
 
-    /// Starts the operation in a row; returns whether a legal action replaced an illegal one.
+    /// Starts the operation in one row; returns whether a legal action replaced an illegal one.
     fn start_row(&mut self, operation: &Operation, span: Span, row: usize, out: &mut Output) -> bool {
         let (index, config) = (span.offset + row, &*self.config);
         if let Some(advice) = self.advice.get_mut(index)

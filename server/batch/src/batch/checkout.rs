@@ -73,11 +73,11 @@ pub(super) struct Checkout {
 /// The threads that run a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Executor {
-    /// The caller's thread alone: the work costs less than waking a pool thread.
+    /// Only the caller's thread: the work costs less than waking a pool thread.
     Caller,
     /// The caller's thread and the pool. The caller's thread does not wait for the pool.
     CallerAndPool,
-    /// The pool alone: the call has many environments, or bots think.
+    /// Only the pool: the call has many environments, or bots think.
     Pool,
 }
 

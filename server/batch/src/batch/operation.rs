@@ -9,11 +9,12 @@ use super::{Actions, EpisodeStart};
 pub enum Operation {
     /// Deals the first episodes; writes no rows.
     Open,
-    /// Makes decisions, indexed by environment of the call.
+    /// Makes decisions. The index of an action is the place of its environment among those of the call.
     Step(Actions),
-    /// Starts episodes, indexed by environment of the batch.
+    /// Starts episodes. Entry `i` is for environment `i` of the batch; `None` leaves it unchanged.
     Reset(Vec<Option<EpisodeStart>>),
-    /// Replaces environments with saved ones, indexed by environment of the batch.
+    /// Replaces environments with saved ones. Entry `i` is for environment `i` of the batch; `None` leaves it
+    /// unchanged.
     Load(Vec<Option<SavedEnvironment>>),
 }
 

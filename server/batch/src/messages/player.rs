@@ -7,7 +7,7 @@ use boardwire_bots::{Bot, UnknownBot};
 use crate::players::Player;
 use crate::tables::{Table, Tables};
 
-/// The bots that have a parameter, each with its parameter. `worlds` counts determinizations (worlds).
+/// The bots that have a parameter, each with its parameter. `worlds` is the number of determinizations.
 const PARAMETERS: [(&str, &str); 2] = [("greedy", "worlds"), ("mc", "playouts")];
 
 /// Returns the player that a request names for `seat` of a table.

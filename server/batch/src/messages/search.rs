@@ -28,7 +28,7 @@ pub fn search_options(
     })
 }
 
-/// Returns the decisions of a request, with their determinizations (worlds).
+/// Returns the decisions of a request, with their determinizations.
 ///
 /// # Errors
 /// The last row of a column is incomplete.

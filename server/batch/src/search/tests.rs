@@ -57,7 +57,7 @@ fn no_world_has_the_seed_of_an_episode_of_a_batch_with_the_same_seed() {
     assert!(first_episodes.is_disjoint(&worlds));
 }
 
-/// Returns a random legal action for each row. Leaves out the rows of finished determinizations (worlds).
+/// Returns a random legal action for each row. Leaves out the rows of finished determinizations.
 fn random_actions(step: &v1::Step, worlds: &[u32], rng: &mut RngStream) -> WorldActions {
     let bytes = step.mask.len() / step.seat.len();
     let mut chosen = WorldActions { worlds: vec![], actions: Bytes::new(), into: vec![] };

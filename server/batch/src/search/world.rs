@@ -1,4 +1,4 @@
-//! The determinizations (worlds) of a search, and their rows in a step.
+//! The worlds (determinizations) of a search, and their rows in a step.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Compares the choices of bots with `tests/golden/<game>/greedy.txt` and `mc.txt`. `make golden` rewrites these files.
 //!
-//! A change that makes estimates, sampled determinizations (worlds) or playouts faster must not change a choice unnoticed.
+//! A change that makes estimates, sampled determinizations or playouts faster must not change a choice unnoticed.
 #![expect(clippy::disallowed_methods, reason = "tests read files and the environment")]
 
 use std::collections::BTreeSet;

@@ -184,7 +184,7 @@ fn decide(observation: &Observation) -> Decision {
     Decision { episode: observation.episode, number: observation.decision, action: action.index }
 }
 
-/// Plays the scenario with the policy alone. Returns the ends of its episodes, by number.
+/// Plays the scenario with only the policy, without the agent. Returns the ends of its episodes, by number.
 async fn expected_ends(table: &Arc<Table>, scenario: &Scenario) -> anyhow::Result<BTreeMap<u32, EpisodeEnd>> {
     let pool = Pool::new(1)?;
     let settings = scenario.settings();

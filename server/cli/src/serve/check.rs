@@ -34,10 +34,10 @@ const UNFIT_FILE_SYSTEMS: [(i128, &str); 8] = [
         0x794c_7630,
         "a container's layer (overlay), which is deleted with the container: use a folder on a volume",
     ),
-    (0x6969, "a network (NFS), over which SQLite cannot rely on locks"),
-    (0xff53_4d42, "a network (CIFS), over which SQLite cannot rely on locks"),
-    (0xfe53_4d42, "a network (SMB), over which SQLite cannot rely on locks"),
-    (0x00c3_6400, "a network (Ceph), over which SQLite cannot rely on locks"),
+    (0x6969, "a network file system (NFS), over which SQLite cannot rely on locks"),
+    (0xff53_4d42, "a network file system (CIFS), over which SQLite cannot rely on locks"),
+    (0xfe53_4d42, "a network file system (SMB), over which SQLite cannot rely on locks"),
+    (0x00c3_6400, "a network file system (Ceph), over which SQLite cannot rely on locks"),
     (0x0102_1997, "another machine's files (9P), over which SQLite cannot rely on locks"),
     (0x6573_5546, "FUSE, over which SQLite may not rely on locks"),
 ];
@@ -170,10 +170,10 @@ fn copy_journal(path: &Path) -> anyhow::Result<TempDir> {
 fn descriptors(limit: Option<u64>, connections: usize) -> Finding {
     let needed = connections as u64 + OTHER_DESCRIPTORS;
     match limit.filter(|limit| *limit < needed) {
-        None => Finding::Ok(format!("{connections} connections may be open at once")),
+        None => Finding::Ok(format!("{connections} connections may be open at the same time")),
         Some(limit) => Finding::Warn(format!(
-            "{limit} files may be open at once, too few for {connections} connections: set `ulimit -n {needed}` \
-             (LimitNOFILE= of systemd, --ulimit of docker) or a lower --max-connections"
+            "{limit} files may be open at the same time, too few for {connections} connections: set \
+             `ulimit -n {needed}` (LimitNOFILE= of systemd, --ulimit of docker) or a lower --max-connections"
         )),
     }
 }

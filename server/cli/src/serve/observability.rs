@@ -62,7 +62,7 @@ impl Observability {
 fn filter(level: &str) -> anyhow::Result<EnvFilter> {
     for word in level.split(',').map(str::trim).filter(|word| !word.is_empty() && !word.contains(['=', '[']))
     {
-        let expected = || format!("`{word}` must be off, error, warn, info, debug, trace or PROGRAM=LEVEL");
+        let expected = || format!("`{word}` must be off, error, warn, info, debug, trace or TARGET=LEVEL");
         word.parse::<LevelFilter>().with_context(expected)?;
     }
     Ok(EnvFilter::try_new(level)?)

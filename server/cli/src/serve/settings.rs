@@ -113,7 +113,8 @@ pub(super) struct Settings {
     /// Serves a web page at this address that shows matches live, with the public view.
     #[arg(long, value_name = "HOST:PORT", env = "BOARDWIRE_WATCH_PAGE")]
     pub(super) watch_page: Option<String>,
-    /// A host name for the web page and the metrics in browsers; may be repeated. IP addresses and `localhost` always work.
+    /// A host name under which browsers may open the web page and the metrics; may be repeated. IP addresses and
+    /// `localhost` always work.
     #[arg(long, value_name = "NAME", env = "BOARDWIRE_PAGE_HOST", value_delimiter = ',')]
     page_host: Vec<String>,
     /// The maximum number of open connections. [default: 4096]

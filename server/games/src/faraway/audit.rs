@@ -244,7 +244,7 @@ impl Faraway {
     }
 }
 
-/// Returns whether a seat must place a sanctuary now; it has then been dealt all it is owed.
+/// Returns whether a seat must place a sanctuary now. Then the game has dealt the seat all sanctuaries that it is owed.
 fn must_place(state: &State, seat: Seat) -> bool {
     state.phase == Phase::Place && state.active() == Some(seat)
 }
@@ -252,7 +252,7 @@ fn must_place(state: &State, seat: Seat) -> bool {
 /// The sanctuary deck: a queue of blocks from which cards are drawn in order.
 struct Deck {
     blocks: [Sanctuaries; BLOCK_COUNT],
-    /// The index of the block of the last draw.
+    /// The index in `blocks` of the block that the last card was drawn from.
     front: usize,
 }
 

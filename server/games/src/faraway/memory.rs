@@ -45,7 +45,7 @@ pub(super) fn last_returned<const N: usize>(state: &State, seat: Seat, rounds: &
 /// The deals a sanctuary was in: bit `6 * (round - 2) + index in the order`, and the top bit if it was placed.
 pub(super) type Path = u64;
 
-/// The bit of a path that marks the sanctuary as placed in its last deal.
+/// The bit of a path that is set if the sanctuary was placed by the seat of the path's last deal.
 pub(super) const PLACED: Path = 1 << 63;
 
 fn deal_bit(round: u8, order_index: u8) -> Path {
@@ -55,11 +55,12 @@ fn deal_bit(round: u8, order_index: u8) -> Path {
 /// The paths of all sanctuaries, by `id - 1`.
 pub(super) type Paths = [Path; SANCTUARY_COUNT as usize];
 
+/// One deal of sanctuaries to a seat.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Deal {
     pub(super) round: u8,
     pub(super) seat: Seat,
-    /// The deal's bit in a path.
+    /// The bit of a sanctuary's [`Path`] that is set if this deal contained the sanctuary.
     pub(super) bit: Path,
 }
 

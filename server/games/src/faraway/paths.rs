@@ -1,4 +1,4 @@
-//! Finds one history of the sanctuaries that is consistent with a seat's knowledge, from that knowledge alone.
+//! Finds one history of the sanctuaries that is consistent with a seat's knowledge, and reads only that knowledge.
 //!
 //! The deck is a queue of blocks: first all cards, then the cards that each deal returned. How many cards each deal got
 //! from each block is public. A history is a path for every card, from block to block through deals. It gives
@@ -111,7 +111,8 @@ fn round(block: usize) -> usize {
 }
 
 impl DealCounts {
-    /// Deals the missing cards of a deal with `size` cards from the rest of each block, as far as possible.
+    /// Completes a deal to `size` cards. Takes the undealt cards of each block (`left`) in order, as far as they
+    /// suffice.
     fn deal_missing(&mut self, deal: usize, size: u8, left: &mut [u8; BLOCK_COUNT]) {
         let from = &mut self.from[deal];
         let mut lacking = size - from.iter().sum::<u8>();

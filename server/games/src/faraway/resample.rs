@@ -254,6 +254,7 @@ pub(super) fn differing_stretches(one: Path, other: Path) -> impl Iterator<Item 
     .filter(|apart| *apart != 0)
 }
 
+/// Returns a path with all bits below `bit` set.
 fn bits_below(bit: u32) -> Path {
     1u64.checked_shl(bit).map_or(Path::MAX, |bit| bit - 1)
 }

@@ -134,7 +134,8 @@ impl Tally {
         self.0[count - 1] & mark != 0
     }
 
-    /// Returns which `marks` have `count` cards, 2 or 3, with jokers. Jokers alone suffice for the mark `first`.
+    /// Returns which `marks` have `count` cards, 2 or 3, with jokers. Jokers without other cards suffice for the mark
+    /// `first`.
     #[inline]
     fn with_jokers(&self, count: usize, marks: u32, first: u32) -> u32 {
         let jokers = (1..=count).filter(|&jokers| self.has(JOKER, jokers)).count();

@@ -21,7 +21,7 @@ pub(super) const SYMBOLS: usize = 4;
 pub(super) const CARD_TYPES: usize = 34;
 /// Lyra cards of all decks in play together.
 pub(super) const CARDS: usize = 76;
-/// Cards that a hand can hold at any moment: the hand limit plus the largest gain at once.
+/// Cards that a hand can hold at any moment: the hand limit plus the largest number of cards gained together.
 pub(super) const HAND: usize = 11;
 /// Cards that one effect or red symbol may give.
 pub(super) const GAIN: u8 = 4;
@@ -41,7 +41,7 @@ pub(super) const TILES_EACH: u8 = 2;
 pub(super) const DUST: u8 = 8;
 /// Passage tiles.
 pub(super) const PASSAGES: u8 = 3;
-/// Compass tiles of a seat, and compass tiles laid at once.
+/// Compass tiles of a seat, and compass tiles laid out together.
 pub(super) const COMPASS: u8 = 14;
 /// Axes of the wheel.
 pub(super) const AXES: usize = 15;

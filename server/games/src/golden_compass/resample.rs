@@ -1,4 +1,4 @@
-//! Samples a determinization for a seat: from its memory and the public state alone.
+//! Samples a determinization for a seat, only from its memory and the public state.
 //!
 //! Every state that agrees with the memory can be sampled, and no other. `docs/games/golden_compass.md` says how far the
 //! probabilities are from the true ones. The memories of other seats are rebuilt: these seats know their own components

@@ -302,7 +302,7 @@ pub struct State {
     pub(super) first_seat: Seat,
     pub(super) active: Seat,
     pub(super) turn: u32,
-    /// The number of turns in a row in which Lyra did not move (R36).
+    /// The number of consecutive turns in which Lyra did not move (R36).
     pub(super) idle_turns: u16,
     /// Whether Lyra moved in this turn.
     pub(super) has_moved: bool,

@@ -169,7 +169,7 @@ impl GoldenCompass {
                 | Decision::Truth { .. }
                 | Decision::Over,
                 action,
-            ) => unreachable!("{action:?} is no legal answer to {:?}", state.decision),
+            ) => unreachable!("{action:?} is not a legal answer to {:?}", state.decision),
         }
         None
     }

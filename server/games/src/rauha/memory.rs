@@ -1,6 +1,6 @@
 //! What a seat knows of the cards dealt: it remembers every pack it has looked at.
 //!
-//! A pack has two readers. The first reader sees four cards at turn 1 and the rest at turn 3. At turn 3 it therefore
+//! Two seats get each pack. The first reader sees four cards at turn 1 and the rest at turn 3. At turn 3 it therefore
 //! knows where each of the four went. The second reader sees three cards at turn 2. It never sees the first pick. Of the
 //! two cards it returns, it does not see which one is kept and which one goes to the Black Hole. All seats know a
 //! placed card.
@@ -86,8 +86,8 @@ impl Rauha {
         memory
     }
 
-    /// Returns the ids of the cards that `seat` has passed on and picks from next, ascending. The other reader takes one of
-    /// them unseen; the list omits that card after it is placed.
+    /// Returns the ids of the cards that `seat` has passed on and picks from next, ascending. The other
+    /// seat that gets this pack takes one of these cards unseen; the list omits that card once it is placed.
     pub(super) fn returning_cards(&self, state: &State, seat: Seat) -> impl Iterator<Item = u8> {
         let [first, _] = self.satellites(state.round(), seat);
         // The seat picks from this pack at turn 1 and again at turn 3.

@@ -79,7 +79,7 @@ pub type Pack = [BiomeId; PACK_SIZE];
 /// A state of Rauha as a plain value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub struct State {
-    /// The stop of all Avatars, 1 to 16.
+    /// The number of the stop on the track where all Avatars stand, 1 to 16.
     pub stop: u8,
     /// The decision or step that is due.
     pub phase: Phase,

@@ -15,7 +15,7 @@ use super::state::{
 pub(super) struct Drafts {
     /// By seat: its Satellite at turns 1 and 3, and its Satellite at turn 2.
     satellites: BySeat<[Seat; 2], MAX_SEATS>,
-    /// By Satellite: the seat that reads it at turns 1 and 3, and the seat that reads it at turn 2.
+    /// By Satellite: the seat that gets its pack at turns 1 and 3, and the seat that gets it at turn 2.
     pack_readers: BySeat<[Seat; 2], MAX_SEATS>,
 }
 
@@ -92,7 +92,7 @@ impl Turns for Rauha {
 }
 
 impl Rauha {
-    /// Returns the current stop of the Avatars.
+    /// Returns the stop on the track where all Avatars stand.
     #[inline]
     pub(super) fn current_stop(&self, state: &State) -> &Stop {
         &self.track[usize::from(state.stop - 1)]

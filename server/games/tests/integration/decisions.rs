@@ -1,7 +1,8 @@
 //! Golden file of every kind of decision, `tests/golden/<game>/decisions.txt`. `make golden` rewrites it.
 //!
 //! A kind is the value of the view's first category field: the phase or the decision. Random games at the fewest and the
-//! most seats run until many in a row show no new kind. The first time, text, view fields and legal actions are recorded.
+//! most seats run until many consecutive games show no new kind. The first time, text, view fields and legal actions
+//! are recorded.
 #![expect(clippy::disallowed_methods, reason = "tests read files and the environment")]
 
 use std::collections::BTreeSet;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use boardwire_games::{IDS, Visitor, visit};
 use boardwire_kernel::{Episode, Estimate, FieldKind, Game, Seat, testkit};
 
-/// The search for kinds ends after this number of games in a row without a new one.
+/// The search for kinds ends after this number of consecutive games without a new kind.
 const MAX_GAMES_WITHOUT_NEW_KIND: u64 = 25;
 
 struct Decisions;

@@ -24,7 +24,10 @@ impl OutcomeEnumerator {
             self.digits.push(Digit { value: 0, base: n });
         }
         let digit = self.digits[self.draws];
-        assert_eq!(digit.base, n, "`play` is not deterministic: it made another draw after equal outcomes");
+        assert_eq!(
+            digit.base, n,
+            "`play` is not deterministic: it made a different draw after the same outcomes"
+        );
         self.draws += 1;
         digit.value
     }

@@ -100,7 +100,7 @@ fn enumerate_visits_every_sequence_once() {
 }
 
 #[test]
-#[should_panic(expected = "`play` is not deterministic: it made another draw")]
+#[should_panic(expected = "`play` is not deterministic: it made a different draw")]
 fn enumerate_rejects_nondeterminism() {
     let mut calls = 2;
     RandomSource::enumerate(|chance| {

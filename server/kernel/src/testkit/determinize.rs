@@ -1,4 +1,4 @@
-//! Episodes in a determinization (world) of a seat's information set.
+//! Episodes in a determinization of a seat's information set.
 
 use crate::{Episode, Game, RngStream, Seat};
 

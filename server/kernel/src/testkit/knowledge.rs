@@ -1,6 +1,6 @@
 //! The laws of knowledge: what a seat can infer from everything that it was shown.
 //!
-//! [`check_histories`] checks determinizations (worlds) that [`resample`](crate::Hidden::resample) draws. A
+//! [`check_histories`] checks determinizations that [`resample`](crate::Hidden::resample) draws. A
 //! replay of a world from its deal must show the seat the same at every earlier ply. The game must return that
 //! history ([`Replayable`]), because a state holds only the part of its past that determines knowledge.
 //!

@@ -16,7 +16,7 @@ use crate::{CheckResult, Episode, Estimate, RESAMPLE_STREAM, RngStream, Seat, Se
 
 /// Plays random games with these seeds and checks every law. It checks the laws about positions at every ply.
 ///
-/// Other functions check the laws about determinizations (worlds) and knowledge of the past: see
+/// Other functions check the laws about determinizations and knowledge of the past: see
 /// [`check_histories`](super::check_histories) and [`check_knowledge`](super::check_knowledge).
 /// In a short game, resampling may happen to change nothing for a seat. So use twenty seeds or more.
 ///

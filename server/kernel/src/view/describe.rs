@@ -9,7 +9,7 @@ use super::{Axis, Field, FieldKind, ViewLayout};
 /// The maximum number of dimensions of a field.
 const MAX_AXES: usize = 2;
 
-/// The description of one field. It is cheap to create, because every ply writes views from it.
+/// The description of one field. It must be cheap to create, because every ply creates it to write views.
 #[derive(Debug, Clone, Copy)]
 pub struct FieldSpec<'a> {
     name: &'static str,
@@ -74,12 +74,12 @@ impl<'a> FieldSpec<'a> {
     /// When there are no words.
     #[must_use]
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "words written out in the code are few")]
+    #[expect(clippy::cast_possible_truncation, reason = "a list of words in the code is short")]
     pub const fn category(name: &'static str, words: &'static [&'static str], doc: &'static str) -> Self {
         Self::new(name, Kind::Words(words), words.len() as u16 - 1, doc)
     }
 
-    /// Describes values that are each one of these names from the catalogue.
+    /// Describes a field whose values are names from this list of the catalogue.
     ///
     /// # Panics
     /// When there are no names, or more than 65,536.
@@ -110,7 +110,7 @@ impl<'a> FieldSpec<'a> {
         self
     }
 
-    /// Sets how many values of one seat can be the same row at once. The default is 1.
+    /// Sets how many values of one seat can be the same row at the same time. The default is 1.
     #[must_use]
     #[inline]
     pub const fn max_copies(mut self, maximum: u8) -> Self {
@@ -265,7 +265,7 @@ pub struct FieldWriter<'a> {
 }
 
 impl FieldWriter<'_> {
-    /// Returns the rest of the field, for values that are written out of order.
+    /// Returns the bytes of the field that are not written yet, for values that a game writes out of order.
     #[inline]
     pub fn rest(&mut self) -> &mut [u8] {
         self.check_narrow();

@@ -60,7 +60,7 @@ fn responses_do_not_depend_on_other_requests() {
     assert!(reference.iter().any(|answer| answer.best != reference[0].best), "all views are alike");
     for together in [2, 16, 17, 100] {
         let mut asked: Vec<_> = (0..together).map(submit).collect();
-        // Drop one question: other questions then use its row.
+        // Drop one request: later requests then use its row of the network's batch.
         asked.remove(1);
         let expected = reference[..together].iter().enumerate().filter(|(number, _)| *number != 1);
         for ((number, reference), request) in expected.zip(asked) {

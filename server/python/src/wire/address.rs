@@ -67,7 +67,7 @@ impl FromStr for Address {
             };
         }
         if let Some((scheme, _)) = given.split_once("://") {
-            return Err(wrong(&format!("omit {scheme}://; TLS is an argument of its own")));
+            return Err(wrong(&format!("omit {scheme}://; TLS has its own argument")));
         }
         let Some((host, port)) = given.rsplit_once(':') else { return Err(wrong("the port is missing")) };
         let port = match port.parse() {

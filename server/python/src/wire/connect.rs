@@ -33,7 +33,7 @@ const CONNECTION_WINDOW: u32 = 16 << 20;
 const SPEAKS_TLS: &str = "the server speaks TLS: connect with tls=True, or tls=boardwire.TLS(...)";
 const SPEAKS_NO_TLS: &str = "the server does not speak TLS: connect without `tls`";
 const SPEAKS_NO_HTTP2: &str =
-    "the server at this address does not speak HTTP/2, so it is no gRPC server: check the port";
+    "the server at this address does not speak HTTP/2, so it is not a gRPC server: check the port";
 /// The error message for a server that closes the connection instead of answering the TLS handshake.
 const CLOSED_IN_HANDSHAKE: &str = "the server closed the connection without a response: it may not speak TLS";
 /// The messages for different protocols: a retry does not help.

@@ -1,6 +1,6 @@
 //! The clocks of seats: their settings, and the time left in an episode.
 //!
-//! Both follow from events. The event of a decision has the time that it took, and a timeout is an event of its own.
+//! Both follow from events. The event of a decision has the time that it took, and a timeout is a separate event.
 
 use std::time::Duration;
 

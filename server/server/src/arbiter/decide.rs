@@ -22,7 +22,7 @@ pub(super) enum NextStep {
     Nothing,
     /// Events that were quick to compute.
     Events(Vec<EventKind>),
-    /// Slow bots must think first.
+    /// The next step needs the choices of slow bots, which must be computed first.
     StartBots(Box<dyn BotDecisions>),
 }
 
@@ -207,7 +207,7 @@ impl State {
         let is_lost = |seat: &Seat| policy(*seat) == Some(&OnTimeout::Forfeit);
         let losers: SeatSet = timed_out.iter().filter(is_lost).collect();
         if let Some(first) = losers.lowest() {
-            // Only one seat loses an episode. If several run out of time at once, each is equally likely to lose.
+            // Only one seat loses an episode. If several run out of time together, each is equally likely to lose.
             let drawn = self.substitute_rng(first).below(losers.len());
             let seat = losers.iter().nth(drawn as usize)?;
             let forfeited = Forfeited { seat, reason: Forfeit::Time };

@@ -108,8 +108,8 @@ impl Arbiter {
     }
 
     /// Asks for the next episode for a seat, waits until it starts, and returns its first observation as
-    /// [`observe`](Self::observe) does. For an agent that plays against bots alone and may leave, it starts at once.
-    /// Otherwise it starts when every agent has asked for it, or when the host starts it.
+    /// [`observe`](Self::observe) does. If an agent plays only against bots and may leave, the episode starts
+    /// immediately. Otherwise it starts when every agent has asked for it, or when the host starts it.
     ///
     /// # Errors
     /// The token belongs to no seat. The seat may not give a seed. The episode is not over or has not begun. The match is

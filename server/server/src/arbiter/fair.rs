@@ -38,7 +38,7 @@ struct Fair {
     secrets: Vec<Option<DealSecret>>,
 }
 
-/// How a match is dealt: with fair deals, or by the server alone (`None`). Only this file reads the field.
+/// How a match is dealt: with fair deals, or by the server without them (`None`). Only this file reads the field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Deals(Option<Fair>);
 
@@ -63,7 +63,7 @@ impl Deals {
         }))
     }
 
-    /// Returns the root secret, which the journal stores for a restart; `None` where the server deals alone.
+    /// Returns the root secret, which the journal stores for a restart; `None` without fair deals.
     pub(super) fn root(&self) -> Option<ServerSecretRoot> {
         self.0.as_ref().map(|fair| fair.root)
     }
@@ -103,7 +103,7 @@ impl Deals {
         Ok(())
     }
 
-    /// Returns the server's secret for an episode; `None` where the server deals alone.
+    /// Returns the server's secret for an episode; `None` without fair deals.
     ///
     /// # Errors
     /// Deals are fair, and the server has no secret for so late an episode.
@@ -116,7 +116,7 @@ impl Deals {
         Ok(Some(hashed(fair.root.0, later)))
     }
 
-    /// Returns the key of an episode, derived from the secrets of all parties; `None` where the server deals alone.
+    /// Returns the key of an episode, derived from the secrets of all parties; `None` without fair deals.
     pub(super) fn key(&self, match_id: &str, episode: u32) -> Option<EpisodeKey> {
         let secrets = (0..).zip(&self.0.as_ref()?.secrets);
         let agents: Vec<_> =
@@ -127,7 +127,7 @@ impl Deals {
 }
 
 impl Settings {
-    /// Returns whether an agent that plays against bots alone may leave an episode before its end.
+    /// Returns whether an agent that plays only against bots may leave an episode before its end.
     pub(super) fn may_reset_early(&self) -> bool {
         !self.fair_deals && !self.host_begins && self.episodes == 0
     }
@@ -197,7 +197,7 @@ impl State {
         secret: DealSecret,
     ) -> Result<Option<Vec<EventKind>>, Error> {
         let Some(fair) = &self.deals.0 else {
-            return Err(Error::field("secret", "a secret", "absent, since the server deals alone"));
+            return Err(Error::field("secret", "a secret", "absent, since the match has no fair deals"));
         };
         if fair.commitments[seat.index()] != Some(commitment_to(&secret)) {
             let expected = "the 32 bytes whose SHA-256 was the `commitment` in JoinMatch";

@@ -14,7 +14,7 @@ use super::{Clock, OPENING_TIMEOUT};
 use crate::convert::{duration, duration_message};
 
 /// The settings of a match, without its table.
-#[allow(clippy::struct_excessive_bools, reason = "each is a setting of its own in the protocol")]
+#[allow(clippy::struct_excessive_bools, reason = "each is a separate setting in the protocol")]
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The player at each seat.
@@ -27,7 +27,7 @@ pub struct Settings {
     pub skip_forced: bool,
     /// What the engine does with an illegal action.
     pub illegal_actions: IllegalActionPolicy,
-    /// Whether an agent that plays against bots alone may give the seed of the next episode.
+    /// Whether the agent may give the seed of the next episode, if the match has exactly one agent.
     pub seat_may_seed: bool,
     /// Whether a caller needs a token of the match to see it.
     pub private: bool,

@@ -30,7 +30,7 @@ pub(super) struct State {
     /// The records of the latest past episodes, the oldest first.
     pub(super) past: VecDeque<Record>,
     pub(super) by_seat: Vec<SeatState>,
-    /// The source of the next episode's key, where the server deals alone.
+    /// The source of the next episode's key, in a match without fair deals.
     pub(super) seeds: Seeds,
     /// The digest of each seat's latest invitation, if the host gave the seat to another agent.
     pub(super) invited: Vec<Option<[u8; 32]>>,
@@ -58,7 +58,7 @@ pub(super) struct SeatState {
     pub(super) last: Option<Decision>,
     /// The position in its bot's stream of random numbers, in words.
     bot_words: u64,
-    /// The position in its substitute stream, in words.
+    /// The position in its random stream for actions that replace illegal or missing ones, in words.
     substitute_words: u64,
 }
 

@@ -151,7 +151,7 @@ async fn a_future_decision_or_one_of_another_episode_is_stale() {
         assert!(matches!(arbiter.act(seat, decision).await, Err(Error::DecisionStale { .. })));
     }
     arbiter.act(seat, decision_of(&observation, legal(&observation)[0])).await.expect("the decision is due");
-    reset(&arbiter, seat, None, Some(0)).await.expect("an agent alone may reset");
+    reset(&arbiter, seat, None, Some(0)).await.expect("the only agent may reset");
     assert!(matches!(
         arbiter.act(seat, decision_of(&observation, legal(&observation)[0])).await,
         Err(Error::DecisionStale { expected_episode: 1, expected_decision: 0, .. })

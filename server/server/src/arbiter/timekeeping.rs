@@ -129,8 +129,8 @@ impl Clocks {
         left.map(|left| now + left.max(SHORTEST_SLEEP))
     }
 
-    /// Returns the time until a seat's timeout. It includes the network quota, because the decision may still be on the
-    /// network. `None` while the seat's clock is stopped.
+    /// Returns the time until a seat's timeout. It includes the network quota (an allowance for network delay),
+    /// because the decision may still be on the network. Returns `None` while the seat's clock is stopped.
     fn left(&self, state: &State, seat: Seat, now: Instant) -> Option<Duration> {
         let (stopwatch, bank) = (&self.by_seat[seat.index()], &state.by_seat[seat.index()].time);
         stopwatch.started?;

@@ -143,7 +143,7 @@ impl<A: Accept> Incoming<A> {
                     self.wait = FIRST_WAIT;
                     return accepted;
                 }
-                // Only this connection failed: the listener can accept the next one at once.
+                // Only this connection failed: the listener can accept the next one immediately.
                 Err(error)
                     if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) =>
                 {

@@ -88,7 +88,7 @@ impl Caller {
     }
 
     /// Charges the connection's flow-control window, once. The server reads a stream of requests only as fast as it
-    /// responds, so that up to a window of bytes can wait. It reads a single request at once.
+    /// responds, so up to one window of unread bytes can wait. It reads the request of a unary call immediately.
     ///
     /// # Errors
     /// The origin or the server has reached its limit.

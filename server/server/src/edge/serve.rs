@@ -147,7 +147,7 @@ where
         request
     });
     let service = TowerToHyperService::new(service);
-    // A client may reset all open calls at once and open the same number again.
+    // A client may reset all open calls together and open the same number again.
     let tasks = TaskLimiter::new(2 * bounds.connection_streams as usize);
     let last_read = Arc::clone(&caller.connection.last_read);
     let handshaken = async {
@@ -218,7 +218,7 @@ fn http2(bounds: &Bounds, tasks: TaskLimiter) -> http2::Builder<TaskLimiter> {
         .keep_alive_timeout(KEEPALIVE_TIMEOUT)
         .max_header_list_size(MAX_HEADER_BYTES)
         .max_concurrent_streams(bounds.connection_streams)
-        // A client may reset all its open calls at once without losing the connection.
+        // A client may reset all its open calls together without losing the connection.
         .max_pending_accept_reset_streams(bounds.connection_streams as usize);
     builder
 }

@@ -230,7 +230,7 @@ fn start_message(bytes: usize, views: usize) -> Result<BytesMut, Error> {
     Ok(out)
 }
 
-/// Writes a protobuf key and its number: a length, or a tag.
+/// Writes a protobuf key, then a varint: the length of the field, or its value.
 fn put_key(out: &mut BytesMut, key: u8, number: usize) {
     out.put_u8(key);
     encode_length_delimiter(number, out).expect("a buffer grows");

@@ -22,9 +22,10 @@ use super::{Damage, Retention, SavedMatch, Sync, chained};
 /// The `SQLite` application id of a journal: `BWjl`.
 const APPLICATION: i32 = 0x4257_6a6c;
 
-/// `at` numbers the lines of all matches. A match's `key` is the `at` of its first line. `previous` is the `at` of the
-/// match's previous line. The server finds lines by `previous`, so no write updates an index of lines. The check of `state`
-/// avoids `IN`, because `SQLite` builds a table for it at every row that it writes.
+/// `at` is the position of a line in the log of all matches. A match's `key` is the position of its first line.
+/// `previous` is the position of the match's previous line. The server finds lines by `previous`, so no write updates
+/// an index of lines. The check of `state` avoids `IN`, because `SQLite` builds a table for it at every row that it
+/// writes.
 const TABLES: &str = "
     CREATE TABLE about (matches INTEGER NOT NULL);
     INSERT INTO about VALUES (0);

@@ -38,7 +38,7 @@ pub(super) struct Writer {
     pub(super) next: i64,
 }
 
-/// The `at` of a match's first and last line.
+/// The positions (`at`) of a match's first and last line in the log.
 pub(super) type FirstAndLast = (i64, i64);
 
 impl Writer {

@@ -190,7 +190,7 @@ async function* pages() {
   } while (token !== "");
 }
 
-/** Updates the list of matches for ever, and follows the first one at once. */
+/** Updates the list of matches for ever, and follows the first one immediately. */
 async function live() {
   const matches = new Map();
   element("choose").hidden = false;

@@ -25,7 +25,7 @@ pub struct Verified {
     pub decisions: usize,
     /// The source of the seed.
     pub source: SeedSource,
-    /// The seats that contributed to the deal; empty where the server deals alone.
+    /// The seats that contributed to the deal; empty without fair deals.
     pub contributed: SeatSet,
     /// The head of the hash chain after the last decision.
     pub head: bytes::Bytes,

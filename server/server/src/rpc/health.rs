@@ -46,7 +46,7 @@ async fn check(health: Arc<Health>, call: Call, request: HealthCheckRequest) -> 
     call.reply(&response(Some(*serving.borrow())))
 }
 
-/// Responds at once, and after each change. An unknown service stays unknown.
+/// Responds immediately, and after each change. An unknown service stays unknown.
 async fn watch(health: Arc<Health>, call: Call, request: HealthCheckRequest) -> Result<Reply, Error> {
     let mut serving = health.0.get(request.service.as_str()).map(watch::Sender::subscribe);
     if let Some(serving) = &mut serving {

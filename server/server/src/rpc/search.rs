@@ -1,4 +1,4 @@
-//! The search service: determinizations (worlds) to search in, for seats of matches and owners of batches.
+//! The search service: worlds (determinizations) to search in, for seats of matches and owners of batches.
 
 use std::sync::Arc;
 

@@ -195,7 +195,7 @@ impl SeatClient {
         true
     }
 
-    /// Returns the responses to a search in three determinizations (worlds), or the error if the seat may not search.
+    /// Returns the responses to a search in three determinizations, or the error if the seat may not search.
     async fn search_responses(&self) -> Vec<String> {
         let (mut client, token) = (self.searches.clone(), Some(self.token.as_str()));
         let of = Some(Of::MatchId(self.match_id.clone()));

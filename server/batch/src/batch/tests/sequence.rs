@@ -63,7 +63,7 @@ fn each_range_counts_its_responses() {
     numbered(&batch, 0..100, &next, 3).expect("the sequence number is the next one");
     let high = numbered(&batch, 100..200, &actions, 2).expect("the other half has had one response");
     assert_eq!(numbered(&batch, 100..200, &actions, 2), Ok(high));
-    // A reset covers all environments: its number follows the highest.
+    // A reset covers all environments, so its sequence number is one more than the highest of any environment.
     let again = |sequence| wait(batch.reset(Reset::default(), Some(sequence)));
     let fresh = again(4).expect("the sequence number is the next one");
     assert_eq!(again(4), Ok(fresh), "a repeated reset starts no episode");

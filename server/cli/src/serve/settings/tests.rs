@@ -147,7 +147,7 @@ fn timeouts_do_not_overflow_and_zero_is_no_timeout() {
             [matches.idle, matches.opening_timeout, settings.batch_limits().idle, bounds.handshake_timeout];
         assert_eq!(all, [MAX_TIMEOUT; 4], "{time}");
         let drains = if time == "0" { Duration::ZERO } else { MAX_TIMEOUT };
-        assert_eq!(bounds.drain_timeout, drains, "a server may stop at once");
+        assert_eq!(bounds.drain_timeout, drains, "a server may stop immediately");
         assert!(std::time::Instant::now().checked_add(2 * MAX_TIMEOUT).is_some());
     }
 }

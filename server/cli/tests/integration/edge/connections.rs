@@ -227,7 +227,7 @@ async fn the_server_accepts_again_after_it_had_no_descriptors() {
     let log = process.wait_with_output().expect("the server has ended").stderr;
     let log = String::from_utf8_lossy(&log);
     let warnings = log.lines().filter(|line| line.contains("no connection can be accepted")).count();
-    // The server logs at once, then once per second.
+    // The server logs immediately, then once per second.
     let maximum = usize::try_from(start.elapsed().as_secs()).expect("a short test") + 3;
     assert!((1..=maximum).contains(&warnings), "{log}");
 }

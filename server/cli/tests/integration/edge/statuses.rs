@@ -139,7 +139,7 @@ async fn requests_have_ids() {
 async fn only_bulk_methods_take_large_messages() {
     let server = EdgeServer::start(Bounds::default()).await;
     let mut raw = server.raw().await;
-    // The frame header announces 63 MiB. The server refuses it without the body.
+    // The frame header announces 63 MiB. The server refuses it before it reads the body.
     let announced = Bytes::from_static(&[0, 3, 0xf0, 0, 0]);
     let answer = raw.send(request(OPEN_BATCH), announced.clone()).await;
     assert_eq!(answer.code_and_reason(), (Code::ResourceExhausted, "MESSAGE_TOO_LARGE".to_owned()));

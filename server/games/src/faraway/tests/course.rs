@@ -23,7 +23,7 @@ fn take(game: &mut Episode<Faraway>, number: u8, id: u8) {
     play(game, number, region(id));
 }
 
-/// Plays the first round, up to the choice of the second.
+/// Plays the first round and stops when all seats must choose a region for the second.
 fn second_round() -> Episode<Faraway> {
     let mut game = game();
     explore(&mut game, &[6, 1]);
@@ -60,7 +60,7 @@ fn no_seat_finds_a_sanctuary_in_the_first_round() {
 
 #[test]
 fn only_a_region_longer_than_the_one_just_before_finds() {
-    // FA-3.3: 40, 5, 21: 21 is shorter than 40 but finds, because 5 came just before it.
+    // FA-3.3: the line is 40, 5, 21. Region 21 is shorter than 40 but finds, because 5 came just before it.
     let mut game = scripted(2, "basic", &[40, 5, 21, 68, 67, 66], &[]);
     let dealt = |state: &State, round: usize| [0, 1].map(|number| state.dealt[seat(number)][round - 2].len());
     for (round, regions) in (1..).zip([[40, 68], [5, 67], [21, 66]]) {
@@ -73,7 +73,7 @@ fn only_a_region_longer_than_the_one_just_before_finds() {
 
 #[test]
 fn as_many_are_dealt_as_there_are_clues_and_one_more() {
-    // FA-3.4: the example of the rulebook: 49 after 15, three clues in the area, 4 cards.
+    // FA-3.4: the example of the rulebook: region 49 after 15, three clues in the area, 4 cards.
     let mut game = second_round();
     explore(&mut game, &[15, 2]);
     assert_eq!(game.state().found(seat(0)).len(), 1 + 2, "6 and the 15 just played show a clue");

@@ -1,4 +1,4 @@
-//! Rebuilds a history, deal by deal, for each determinization (world) sampled for a seat.
+//! Rebuilds a history, deal by deal, for each determinization sampled for a seat.
 
 use std::collections::VecDeque;
 

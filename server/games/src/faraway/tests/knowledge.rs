@@ -96,7 +96,7 @@ fn a_choice_is_hidden_until_all_have_chosen() {
     only_known_to(one.game(), 0, one.state(), other.state());
     assert_eq!(field(one.game(), one.state(), 0, "chosen"), [15]);
     assert_eq!(field(one.game(), one.state(), 0, "hand"), [6, 49, 0, 0, 0]);
-    assert_eq!(field(one.game(), one.state(), 1, "pending"), [1, 1, 0], "that it has chosen is no secret");
+    assert_eq!(field(one.game(), one.state(), 1, "pending"), [1, 1, 0], "all seats know that it has chosen");
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn hidden_hands_are_drawn_evenly() {
 
 #[test]
 fn samples_depend_only_on_the_seats_knowledge() {
-    // FA-5.2 to FA-5.5: two states look equal to the viewer. The same random numbers give the same determinization (world).
+    // FA-5.2 to FA-5.5: two states look equal to the viewer. The same random numbers give the same determinization.
     let mut rng = RngStream::new(5, RESAMPLE_STREAM);
     let mut dealt_again = 0;
     for seats in 2..=6 {
@@ -277,7 +277,7 @@ fn samples_depend_only_on_the_seats_knowledge() {
 
 #[test]
 fn a_history_is_found_from_what_a_seat_knows() {
-    // FA-R1: with one guess or none, because the exhaustive search is the fallback.
+    // FA-R1: the sampler finds a history even with one guess or none, because it falls back to the exhaustive search.
     let mut rng = RngStream::new(9, 0);
     let mut found = 0;
     for seats in 2..=6 {

@@ -18,7 +18,7 @@ fn the_worked_example_scores_25() {
 
 #[test]
 fn the_line_is_turned_up_from_its_last_region_and_sanctuaries_see_all_of_it() {
-    // FA-6.1: 13 pays 2 per stone. Region 2 shows two stones, which count for 13 only if it is to the right of 13.
+    // FA-6.1: region 13 pays 2 per stone. Region 2 shows two stones. They count only if region 2 is to the right of 13.
     assert_eq!(fame(&[13, 2], &[]).regions[0], 4);
     assert_eq!(fame(&[2, 13], &[]).regions[1], 0);
     assert_eq!(fame(&[2, 13], &[6]).regions[1], 2, "sanctuaries are visible from the first step");
@@ -28,7 +28,7 @@ fn the_line_is_turned_up_from_its_last_region_and_sanctuaries_see_all_of_it() {
 
 #[test]
 fn a_quest_without_its_prerequisite_pays_nothing() {
-    // FA-6.2: 17 requires two chimeras and pays 3 per stone; 16, 5 and 8 show one chimera each.
+    // FA-6.2: region 17 requires two chimeras and pays 3 per stone. Regions 16, 5 and 8 show one chimera each.
     assert_eq!(fame(&[17, 16], &[]).regions[0], 0);
     assert_eq!(fame(&[17, 16, 5], &[]).regions[0], 3);
     assert_eq!(fame(&[16, 5, 17], &[]).regions[2], 0, "played before it: face down still");
@@ -36,7 +36,7 @@ fn a_quest_without_its_prerequisite_pays_nothing() {
 
 #[test]
 fn every_kind_pays_for_what_is_visible() {
-    // FA-6.3: region 3 pays a flat 4, 13 pays per stone, 11 pays two per clue, 10 pays three per night.
+    // FA-6.3: region 3 always pays 4. Region 13 pays per stone, region 11 two per clue, region 10 three per night.
     assert_eq!(fame(&[3], &[]).regions[0], 4);
     assert_eq!(fame(&[13, 2, 4], &[]).regions[0], 6);
     assert_eq!(fame(&[11, 6, 8], &[7]).regions[0], 6);
@@ -45,7 +45,8 @@ fn every_kind_pays_for_what_is_visible() {
 
 #[test]
 fn r4_prerequisites_use_only_what_is_visible_the_card_itself_included() {
-    // FA-R4: region 17 with sanctuaries 12 and 17, a chimera each. Some regions help to meet their own prerequisite.
+    // FA-R4: sanctuaries 12 and 17 show a chimera each, which region 17 requires. Some regions help to meet their own
+    // prerequisite.
     assert_eq!(fame(&[17], &[12, 17]).regions[0], 3);
     let cards = catalogue();
     let helps = |card: &&crate::faraway::Card| {
@@ -74,7 +75,7 @@ fn statuses_of(line: &[u8], sanctuaries: &[u8]) -> [&'static str; 8] {
 
 #[test]
 fn views_show_how_the_quest_of_each_region_stands() {
-    // FA-6.2, FA-R4: 17 requires two chimeras; regions 16 and 5, and sanctuary 12, show one each.
+    // FA-6.2, FA-R4: region 17 requires two chimeras. Regions 16 and 5, and sanctuary 12, show one each.
     assert_eq!(statuses_of(&[17], &[])[..2], ["lacks_more", "no_region"]);
     assert_eq!(statuses_of(&[17, 16], &[])[..2], ["lacks_chimera", "met"]);
     assert_eq!(statuses_of(&[17, 16, 5], &[])[0], "met");
@@ -94,19 +95,20 @@ fn views_show_how_the_quest_of_each_region_stands() {
 
 #[test]
 fn r5_wonders_are_never_spent() {
-    // FA-R5: two stones and two chimeras serve 46 (2 stones, 1 chimera), 60 (2 and 2) and the stones of 48.
+    // FA-R5: the same two stones and two chimeras meet the prerequisites of regions 46 (2 stones, 1 chimera) and 60 (2
+    // and 2). Region 48 counts the same stones.
     assert_eq!(fame(&[46, 60, 48, 1, 23], &[]).regions[..3], [10, 16, 6]);
 }
 
 #[test]
 fn r6_two_biomes_are_added() {
-    // FA-R6: sanctuary 44 pays 1 per forest or desert: forests 1, 4; deserts 2, 6, 9; city 12.
+    // FA-R6: sanctuary 44 pays 1 per forest or desert. Regions 1 and 4 are forests, 2, 6 and 9 deserts, 12 a city.
     assert_eq!(fame(&[1, 4, 2, 6, 9, 12], &[44]).sanctuaries[0], 5);
 }
 
 #[test]
 fn r7_every_complete_set_of_four_biomes_pays() {
-    // FA-R7: sanctuary 45 pays 4 per set; rivers 3 5, cities 12, forests 1 4, deserts 2 6.
+    // FA-R7: sanctuary 45 pays 4 per set. Regions 3 and 5 are rivers, 12 a city, 1 and 4 forests, 2 and 6 deserts.
     assert_eq!(fame(&[3, 12, 1, 2], &[45]).sanctuaries[0], 4);
     assert_eq!(fame(&[3, 5, 12, 1, 4, 2, 6], &[45]).sanctuaries[0], 4);
     assert_eq!(fame(&[3, 5, 12, 1, 4, 2, 6], &[45, 7]).sanctuaries[0], 8);
@@ -114,14 +116,15 @@ fn r7_every_complete_set_of_four_biomes_pays() {
 
 #[test]
 fn r8_sanctuaries_of_a_biome_count_as_its_regions_and_grey_ones_for_none() {
-    // FA-R8: sanctuary 15 is a forest and pays 1 per forest; 11 to 14 are forests, 21 is grey.
+    // FA-R8: sanctuary 15 is a forest and pays 1 per forest. Sanctuaries 11 to 14 are forests, 21 is grey.
     assert_eq!(fame(&[1], &[15, 11, 12, 21]).sanctuaries[0], 4);
-    assert_eq!(fame(&[27], &[7, 19, 21]).regions[0], 3, "1 a city or desert; 27 is a city");
+    assert_eq!(fame(&[27], &[7, 19, 21]).regions[0], 3, "region 27 is a city and pays 1 per city or desert");
 }
 
 #[test]
 fn r9_a_sanctuary_counts_for_itself() {
-    // FA-R9: alone, 15 counts one forest, 37 its clue, 38 its stone but no night, 28 its stone.
+    // FA-R9: the sanctuary is the only card. Sanctuary 15 counts itself as a forest, 37 its clue, 28 to 30 their
+    // wonder. Sanctuary 38 counts nights, but is not a night itself.
     for (id, points) in [(15, 1), (37, 1), (38, 0), (28, 1), (29, 1), (30, 1)] {
         assert_eq!(fame(&[], &[id]).sanctuaries[0], points, "sanctuary {id}");
     }
@@ -129,7 +132,8 @@ fn r9_a_sanctuary_counts_for_itself() {
 
 #[test]
 fn r10_nights_are_night_regions_and_night_sanctuaries() {
-    // FA-R10: sanctuary 38 pays 1 per night; regions 20 and 40 are nights, 41 is a day; 24 to 26 are nights.
+    // FA-R10: sanctuary 38 pays 1 per night. Regions 20 and 40, and sanctuaries 24 to 26, are nights. Region 41 is a
+    // day.
     assert_eq!(fame(&[20, 40, 41], &[38, 24, 25]).sanctuaries[0], 4);
 }
 

@@ -11,7 +11,8 @@ use boardwire_kernel::{RngStream, Seat};
 use super::{seat, table};
 use crate::faraway::{Faraway, Phase, RegionId, Sanctuaries, SanctuaryId, State};
 
-/// Determinizations (worlds) sampled in each state. The walk is slow, so the test shows a bias of 5 %, not one of 2 %.
+/// The number of determinizations sampled in each state. The random walk mixes slowly. So the test can detect a bias of
+/// 5 %, but not of 2 %.
 const DRAWS: u64 = 15_000;
 
 /// The number of sanctuaries each seat is due in rounds 2, 3 and so on.

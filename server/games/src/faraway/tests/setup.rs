@@ -62,7 +62,11 @@ fn two_of_five_are_set_aside_and_go_back_before_the_display_is_revealed() {
     assert_eq!(game.state().phase, Phase::SetAside);
     explore(&mut game, &[5, 11]);
     let state = *game.state();
-    assert_eq!(game.random_source().script_error(), None, "what was set aside can be drawn again at once");
+    assert_eq!(
+        game.random_source().script_error(),
+        None,
+        "what was set aside can be drawn again immediately"
+    );
     assert_eq!((state.phase, state.round), (Phase::Explore, 1));
     assert_eq!(state.hands.of(2), [set(&[1, 3, 4]), set(&[12, 13, 15])]);
     assert_eq!(state.display, set(&[2, 14, 60]));

@@ -194,7 +194,7 @@ fn in_order(state: &State, order_index: usize) {
 
 #[test]
 fn positions_of_a_deck_that_ran_round_obey_the_law_of_resampling() {
-    // FA-5.4, FA-R1: the audit replays the whole history, so it checks each determinization (world) from `resample`.
+    // FA-5.4, FA-R1: the audit replays the whole history, so it checks each determinization from `resample`.
     let mut rng = RngStream::new(5, 0);
     for seats in 4..=6 {
         let game = table(seats, "advanced");

@@ -220,7 +220,7 @@ impl Catalogue {
         self.hand_limit + self.max_cards_gained()
     }
 
-    /// Returns the largest number of cards that a hand gains at once.
+    /// Returns the largest number of cards that a hand gains together.
     fn max_cards_gained(&self) -> u8 {
         let effects = self.ops.iter().map(|op| match *op {
             Op::Draw(count) | Op::DrawKeep { draw: count, .. } | Op::StealCard(count) => count,

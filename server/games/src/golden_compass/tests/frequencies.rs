@@ -1,4 +1,4 @@
-//! Compares the frequencies of samples with the exact posterior of determinizations (worlds), at tiny tables.
+//! Compares the frequencies of samples with the exact posterior of determinizations, at tiny tables.
 //!
 //! Only the places of cards and tokens are compared; the memories of other seats are not.
 

@@ -143,7 +143,7 @@ fn jokers_alone_are_a_set_of_the_first_daemon_or_symbol_and_of_no_other() {
     let mut table = Table::new(4);
     table.hand(0, &["joker", "joker", "ermine.baby"]);
     table.at_sets();
-    assert_eq!(pairs(&table), [1], "with a card of its own as well");
+    assert_eq!(pairs(&table), [1], "with its own card as well");
     table.hand(0, &["joker", "joker", "joker"]);
     let triplets = |table: &Table| {
         [1, 2, 3, 4].map(|id| table.offers(Action::Play(SetKind::Triplet(SymbolId::new(id)))))
@@ -259,7 +259,7 @@ fn period_3_svalbard_full_daemon_pairs_are_not_playable_triplets_and_spies_are()
     table.state.lyra = 25;
     assert!(
         table.offers(Action::Play(SetKind::Pair(DaemonId::new(6)))),
-        "Northern Lights has circles of its own"
+        "Northern Lights has its own circles"
     );
     table.play(&[Action::Play(SetKind::Pair(DaemonId::new(6))), Action::Token(TokenId::new(8))]);
     assert_eq!((table.state.circles[0].len(), table.state.circles[1].len()), (6, 1));

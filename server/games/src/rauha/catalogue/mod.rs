@@ -121,7 +121,8 @@ impl Catalogue {
         self.most_of_activations(|effect| self.most_points_of(effect)) + 4 * u32::from(water)
     }
 
-    /// Returns the most that all activations of a game can give: 12 turns of three cells, 4 scorings of nine, and Entities.
+    /// Returns the maximum that all activations of a game can give: 12 turns of three cells, 4 scorings of nine, and
+    /// Entities.
     fn most_of_activations(&self, maximum: impl Fn(Effect) -> u32) -> u32 {
         let cell = self
             .biomes
@@ -134,7 +135,7 @@ impl Catalogue {
         12 * (3 * cell + entities) + 4 * (9 * cell + entities)
     }
 
-    /// Returns the most points that one activation of an effect can give.
+    /// Returns the maximum number of points that one activation of an effect can give.
     fn most_points_of(&self, effect: Effect) -> u32 {
         match effect {
             Effect::None | Effect::Gain(_) | Effect::BuySpore { .. } | Effect::Water(_) => 0,
@@ -158,7 +159,7 @@ impl Catalogue {
         self.on_all_cells(|biome| biome.symbols.water()) + held
     }
 
-    /// Returns the most that nine biomes can show.
+    /// Returns the maximum number of symbols that nine biomes can show.
     fn on_all_cells(&self, shown: impl Fn(&Biome) -> u8) -> u32 {
         u32::from(CELL_COUNT) * u32::from(self.biomes.up_to(BIOME_COUNT).iter().map(shown).max().unwrap_or(0))
     }

@@ -203,7 +203,7 @@ impl Biome {
     };
 }
 
-/// Writes symbols, Water Sources and effect.
+/// Writes the biome's symbols, Water Sources and effect.
 impl std::fmt::Display for Biome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let types = TYPES.into_iter().zip(self.types).filter(|(_, is_shown)| *is_shown).map(|(kind, _)| kind);

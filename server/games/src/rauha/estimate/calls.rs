@@ -1,4 +1,4 @@
-//! Computes for all Entities at once which of them the cells of a board call.
+//! Computes for all Entities together which of them the cells of a board call.
 
 use crate::rauha::state::EntitySet;
 

@@ -10,7 +10,7 @@ use crate::rauha::state::{Board, ByBiome, CELL_COUNT, CellSet};
 /// One point of Life Energy, in units of the estimate.
 const POINT: i32 = 100;
 
-/// The value of a crystal, by the number of turns to come.
+/// The value of a crystal, by the number of turns that remain.
 const CRYSTAL: [i32; 13] = [0, 12, 22, 30, 36, 40, 42, 44, 46, 48, 50, 50, 50];
 
 /// The catalogue data that estimates need.
@@ -25,9 +25,9 @@ pub(in crate::rauha) struct EstimateTables {
 /// The remaining activations after a number of stops, and the value of effects then.
 #[derive(Debug)]
 pub(super) struct RemainingGame {
-    /// Line activations to come, by cell.
+    /// The number of future line activations of each cell.
     pub(super) lines: [i32; CELL_COUNT as usize],
-    /// Expected activations to come in quarters, by cell: without and with a Spore.
+    /// The expected number of future activations of each cell, in quarters: without and with a Spore.
     pub(super) times: [[i32; CELL_COUNT as usize]; 2],
     pub(super) scorings: i32,
     turns: i32,

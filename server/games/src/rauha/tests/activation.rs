@@ -55,7 +55,7 @@ fn the_activation_may_be_ended_at_any_time() {
 
 #[test]
 fn crystals_gained_first_pay_for_what_comes_later() {
-    // RA-7.3: 0 gains 4 crystals, 41 buys 7 points for 2; 20 counts Spores.
+    // RA-7.3: biome 0 gains 4 crystals, biome 41 buys 7 points for 2, biome 20 counts Spores.
     let mut setup = activating(1, &[(0, 0), (3, 41), (6, 100)]);
     setup.crystals(0, 1);
     assert!(!setup.may_activate(0, 3));
@@ -79,7 +79,7 @@ fn gains_and_scores_are_added_and_nothing_cannot_be_activated() {
 
 #[test]
 fn points_per_counts_every_symbol_and_the_active_card_itself() {
-    // RA-7.5: 47 counts flying and shows two; 51 shows two as well, 2 shows one.
+    // RA-7.5: biome 47 counts flying animals and shows two. Biome 51 shows two as well, biome 2 shows one.
     let mut setup = activating(1, &[(0, 47), (1, 51), (2, 2), (3, 13)]);
     setup.activate(0, 0);
     assert_eq!(setup.total(0), 2 + 2 + 1 + 1, "13 is flying too");

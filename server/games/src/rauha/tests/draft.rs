@@ -187,7 +187,11 @@ fn the_leader_at_the_start_of_the_turn_acts_first_and_the_order_stands() {
         assert_eq!((setup.state.seats_done, setup.state.phase), (done, Phase::UseCard));
         assert_eq!(setup.game.pending(&setup.state), SeatSet::only(Seat::new(seat)));
         setup.act(seat, Action::TakeCrystals);
-        assert_eq!(setup.game.pending(&setup.state), SeatSet::only(Seat::new(seat)), "steps 2 to 4 in a row");
+        assert_eq!(
+            setup.game.pending(&setup.state),
+            SeatSet::only(Seat::new(seat)),
+            "consecutive steps 2 to 4"
+        );
         if seat == 0 {
             // Column 0 of side A ends in a desert that gives a point, so the lead changes.
             setup.activate(0, 6);

@@ -37,7 +37,8 @@ fn a_symbol_in_three_cells_of_the_row_or_column_calls_its_entity() {
 
 #[test]
 fn several_entities_at_once_may_be_welcomed() {
-    // RA-6.1: 37 forest+mushroom flying+marine, 38 crystal+mountain flying+marine, 35 crystal+mushroom flying+land.
+    // RA-6.1: biome 37 shows forest, mushroom, flying and marine. Biome 38 shows crystal, mountain, flying and marine.
+    // Biome 35 shows crystal, mushroom, flying and land.
     let setup = placed(&[(0, 37), (1, 38), (5, 34), (8, 7)], 35, 2);
     assert_eq!(setup.held(0), ["kiteet", "taivas"], "flying in the row, crystal in the column");
 }
@@ -165,7 +166,7 @@ fn r4_an_entity_may_be_activated_by_each_who_welcomes_it_in_the_turn() {
 
 #[test]
 fn r5_a_symbol_twice_on_a_card_does_not_stand_for_two_cells() {
-    // RA-R5: 49 is a forest with two land animals, 15 a forest with one.
+    // RA-R5: biome 49 is a forest with two land animals, biome 15 a forest with one.
     let setup = placed(&[(3, 15)], 49, 4);
     assert!(setup.held(0).is_empty(), "four land symbols on two cells of the row");
 }

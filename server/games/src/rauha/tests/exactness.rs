@@ -1,7 +1,7 @@
 //! Checks the probabilities of `resample` against all histories of games in which an Age has few cards.
 //!
 //! A history is a deal with the picks from its packs, and all deals are equally likely. The test does not use the
-//! game's memory code: two determinizations (worlds) are equal for a seat if its observations are equal at every ply.
+//! game's memory code: two determinizations are equal for a seat if its observations are equal at every ply.
 
 use std::sync::Arc;
 
@@ -27,8 +27,8 @@ impl TrackedGame {
         state
     }
 
-    /// Returns the state with every deal of its round that gives the viewer its true first pack. Any other deal would
-    /// show the viewer something else.
+    /// Returns one copy of the state for each deal of its round that gives the viewer its true first pack. The viewer
+    /// would see any other deal differ.
     fn deals(&self, state: &State, truth: &State) -> Vec<State> {
         let round = state.round();
         let [own, _] = self.game.satellites(round, self.viewer);

@@ -1,4 +1,4 @@
-//! Rebuilds a history, pack by pack, for each determinization (world) sampled for a seat.
+//! Rebuilds a history, pack by pack, for each determinization sampled for a seat.
 
 use boardwire_kernel::testkit::{self, History, Replayable, check_histories};
 use boardwire_kernel::{BySeat, Seat, Setup};

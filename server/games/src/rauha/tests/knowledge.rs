@@ -191,7 +191,7 @@ fn no_seat_knows_the_cards_not_dealt() {
     assert_ne!(deal_on(1), deal_on(2));
 }
 
-/// Returns the names of the differences between a state and a determinization (world) sampled for a seat.
+/// Returns the names of the differences between a state and a determinization sampled for a seat.
 fn differences(game: &Rauha, true_state: &State, world: &State, viewer: Seat) -> BTreeSet<&'static str> {
     let mut names = BTreeSet::new();
     if world.undealt != true_state.undealt {

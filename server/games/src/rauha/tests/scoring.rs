@@ -49,7 +49,8 @@ fn r7_a_spore_bought_in_a_scoring_opens_its_cell_once() {
 
 #[test]
 fn water_is_compared_with_the_fewest_of_any_seat() {
-    // RA-8.2: 25 and 31 have two sources, 65 three; side A has one printed on cell 7.
+    // RA-8.2: biome 24 shows one Water Source, 25 shows two, 65 shows three. Side A of the board shows one on cell
+    // 7.
     for (sources, points) in [(1, 0), (2, 1), (3, 3), (4, 6), (5, 10), (6, 15), (7, 15)] {
         let mut setup = corner(3, 8);
         let mut cells = SIDE_A;

@@ -1,4 +1,4 @@
-//! Compares how often each determinization (world) is drawn with its probability.
+//! Compares how often each determinization is drawn with its probability.
 //!
 //! The test is Pearson's chi-squared statistic, in whole numbers. It has `d` degrees of freedom. For correct
 //! frequencies, it exceeds `d + 2 sqrt(d x) + 2 x` with a probability below `e^-x` (Laurent and Massart 2000). For

@@ -1,4 +1,4 @@
-//! Histories of determinizations (worlds).
+//! Histories of determinizations.
 
 use std::sync::Arc;
 

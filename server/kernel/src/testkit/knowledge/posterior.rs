@@ -1,4 +1,4 @@
-//! The exact probability of each determinization (world) for a seat, by enumeration.
+//! The exact probability of each determinization for a seat, by enumeration.
 
 use std::collections::BTreeMap;
 

@@ -29,8 +29,8 @@ macro_rules! laws {
 }
 
 laws! {
-    /// Indices below the number of actions, actions and labels identify one another.
-    RoundTrip = "index, action and label identify one another",
+    /// Each index below the number of actions has exactly one action and one label, and no two indices share them.
+    RoundTrip = "each index has one action and one label, and the reverse",
     /// The descriptions of fields, axes, actions and columns agree with the tables.
     Described = "descriptions agree with their tables",
     /// The game's audit accepts every reached position.
@@ -71,8 +71,8 @@ laws! {
     Repeatable = "equal seed and choices give equal digests",
     /// A restarted episode equals a new one.
     Restarted = "a restarted episode equals a new one",
-    /// A sampled determinization (world) has a history in which its seat was shown the same.
-    Histories = "every sample has a history that shows its seat the same",
+    /// A sampled determinization has a history in which its seat saw the same observations.
+    Histories = "every sample has a history in which its seat saw the same observations",
     /// Worlds are sampled with the probabilities that follow from everything that the seat was shown.
     Frequencies = "samples are drawn with their probabilities",
 }

@@ -189,7 +189,8 @@ pub(super) fn audit_holds_after_a_sample<G: Game>(episode: &Episode<G>, rng: &mu
     Ok(())
 }
 
-/// The answers that `reduce_for_playouts` must not change: legal actions and value for each seat, and the outcome.
+/// What playouts read, which `reduce_for_playouts` must not change: legal actions and value for each seat, and the
+/// outcome.
 #[derive(Debug, PartialEq)]
 pub(super) struct PlayoutAnswers {
     seats: Vec<(ActionSet, Option<i32>)>,

@@ -1,9 +1,9 @@
 //! A small complete game, for the kernel's tests and as a template for new games.
 //!
 //! Eight cards have the values 1 to 8. Each seat is dealt two. In each of two rounds all seats secretly choose a card
-//! of their hand and reveal it at once. The greatest value wins the values of all cards played. The winner then draws
-//! a card that only it sees, and keeps it or buries it under the deck. At the end, every card left in a hand costs its
-//! value.
+//! of their hand and reveal it simultaneously. The greatest value wins the values of all cards played. The winner then
+//! draws a card that only it sees, and keeps it or buries it under the deck. At the end, every card left in a hand
+//! costs its value.
 //!
 //! It uses every part of the game traits. It is so small that tests can enumerate all its histories. The files have
 //! the same roles in every game; `CONTRIBUTING.md` explains them.

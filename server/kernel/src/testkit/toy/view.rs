@@ -21,7 +21,7 @@ pub(super) struct ViewContext<'a, const N: usize> {
 impl<const N: usize> ViewContext<'_, N> {
     /// Returns the viewer's seat.
     fn own(&self) -> Seat {
-        self.seat_order.viewer().seat().expect("the public has no fields of its own")
+        self.seat_order.viewer().seat().expect("the public has no private fields")
     }
 }
 

@@ -100,7 +100,7 @@ enum BotFault {
 /// An episode in which bots fail.
 struct FaultyEpisode(Box<dyn AnyEpisode>, BotFault);
 
-/// The round of bots of a [`FaultyEpisode`].
+/// The pending decisions of the bots of a [`FaultyEpisode`].
 struct FailingDecisions(BotFault, Vec<(Seat, RngStream)>);
 
 impl BotDecisions for FailingDecisions {
@@ -209,7 +209,7 @@ async fn a_bot_that_fails_closes_its_match_and_ends_waiting_calls() {
             }
             arbiter.start();
             let waiting = arbiter.observe(Seat::new(0), true, Extras::default()).await;
-            // The agent owes a decision at once, unless the bot has failed already.
+            // The agent owes a decision immediately, unless the bot has failed already.
             let ended = match waiting {
                 Ok(_) => arbiter.observe(Seat::new(0), false, Extras::default()).await.map(|_| ()),
                 Err(refused) => Err(refused),

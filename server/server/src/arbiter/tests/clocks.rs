@@ -95,7 +95,7 @@ async fn a_decision_is_charged_beyond_its_limit_and_earns_its_increment() {
     arbiter.act(seat, last).await.expect("a repetition is answered");
     assert_eq!(reading(&arbiter, seat).await.bank, 9 * SECOND);
     // The next episode begins with a full bank.
-    reset(&arbiter, seat, None, None).await.expect("the agent plays alone");
+    reset(&arbiter, seat, None, None).await.expect("the match has one agent");
     assert_eq!(reading(&arbiter, seat).await.left, 11 * SECOND);
 }
 

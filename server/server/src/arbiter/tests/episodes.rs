@@ -13,7 +13,11 @@ async fn agents_that_share_a_match_begin_the_next_episode_together() {
     let (first, second) =
         tokio::join!(reset(&arbiter, zero, None, Some(0)), reset(&arbiter, one, None, Some(0)));
     assert_eq!((first, second, arbiter.describe(Audience::Seat(Seat::FIRST)).episode), (Ok(()), Ok(()), 1));
-    assert_eq!(reset(&arbiter, zero, None, Some(0)).await, Ok(()), "to leave an earlier episode is no error");
+    assert_eq!(
+        reset(&arbiter, zero, None, Some(0)).await,
+        Ok(()),
+        "leaving an earlier episode is not an error"
+    );
     assert_eq!(arbiter.describe(Audience::Seat(Seat::FIRST)).episode, 1);
     arbiter.reset_match(Role::Host, Some(5), None).await.expect("the host may reset at any time");
     assert_eq!(arbiter.describe(Audience::Seat(Seat::FIRST)).episode, 2);
@@ -85,8 +89,8 @@ async fn equal_seeds_show_equal_episodes() {
     let may_seed = || faraway(Settings { seat_may_seed: true, ..settings(&[AGENT, RANDOM]) });
     let (one, two) = (may_seed(), may_seed());
     let role = Seat::new(0);
-    reset(&two, role, Some(99), None).await.expect("an agent alone may give a seed");
-    reset(&two, role, Some(7), None).await.expect("an agent alone may give a seed");
+    reset(&two, role, Some(99), None).await.expect("the only agent may give a seed");
+    reset(&two, role, Some(7), None).await.expect("the only agent may give a seed");
     for _ in 0..3 {
         play_to_end(&one).await;
         play_to_end(&two).await;

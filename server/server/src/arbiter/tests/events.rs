@@ -1,4 +1,4 @@
-//! The events of a match alone determine its state.
+//! Checks that nothing but its events determines the state of a match.
 
 use super::restarts::journal;
 use super::*;

@@ -59,7 +59,7 @@ async fn methods_follow_the_protocols_table_of_phases() {
                 "Resign" => arbiter.resign(seat, None, None, Extras::default()).await.map(drop),
                 "GetReplay" => arbiter.replay(Audience::Host, None).map(drop),
                 "OpenDeal" | "Watch" => continue,
-                other => panic!("{other} is no method of a match"),
+                other => panic!("{other} is not a method of a match"),
             };
             let refused = result.err().map(|error| error.report().reason);
             assert_eq!(refused, *reason, "{method} in phase {phase}");

@@ -109,7 +109,7 @@ async fn a_hidden_choice_does_not_show_in_a_replay() {
     }
 }
 
-/// Computes the head of every frame from the replay alone.
+/// Computes the head of every frame, only from the replay.
 #[tokio::test]
 async fn the_hash_chain_can_be_computed_from_a_replay() {
     let settings = Settings { seed: None, ..settings(&[AGENT, RANDOM]) };

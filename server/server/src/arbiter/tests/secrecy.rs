@@ -1,4 +1,5 @@
-//! No response to a seat reveals hidden state, at every ply of every game. `rpc/secrecy.rs` tests the same over gRPC.
+//! Checks at every ply of every game that no response to a seat reveals hidden state. `rpc/secrecy.rs` tests the same
+//! over gRPC.
 
 use super::*;
 
@@ -36,7 +37,7 @@ fn every_response(state: &State, table: &Table, settings: &Settings, seat: Seat)
         .collect();
     tried.push(Decision { number: observation.decision + 1, ..decision_of(&observation, 0) });
     tried.push(Decision { episode: observation.episode + 1, ..decision_of(&observation, 0) });
-    // The server makes the response to a refused request from the error alone.
+    // The server makes the response to a refused request only from the error.
     let refusals = tried.into_iter().map(|decision| {
         let refused = state
             .event_of_decision(table, settings, seat, decision)

@@ -98,7 +98,7 @@ async fn positions_are_delayed_by_watch_delay() {
     let [late, own] = [replay(Audience::Public), replay(Audience::Seat(Seat::FIRST))];
     assert!(own.over && own.seed_opening.is_none() && own.frames.len() > 1, "its seed was given");
     assert!(!late.over && late.seed_opening.is_none());
-    assert_eq!((late.frames.len(), late.frames[0].outcome.is_some()), (1, false), "the deal alone");
+    assert_eq!((late.frames.len(), late.frames[0].outcome.is_some()), (1, false), "only the deal");
 }
 
 #[test]
@@ -218,7 +218,8 @@ async fn a_delayed_watcher_ends_when_the_server_stops() {
     assert_eq!(ended, Err(Error::ShuttingDown));
 }
 
-/// Later episodes follow from a given seed, so the replay of an early episode must not reveal the seed too early.
+/// Later episodes follow from a seed that a caller gave, so the replay of an early episode must not reveal the seed too
+/// early.
 #[tokio::test]
 async fn a_seed_is_delayed_as_long_as_its_positions() {
     let watch_delay = Duration::from_hours(1);

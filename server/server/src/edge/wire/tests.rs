@@ -28,6 +28,7 @@ fn requests(limit: usize, budget: &Arc<ConnectionBudget>, pieces: &[&[u8]]) -> R
     RequestStream::new(Body::new(StreamBody::new(frames)), limit, Duration::from_secs(10), Arc::clone(budget))
 }
 
+/// Returns a request with a match id of this size.
 fn request_with_id_of(bytes: usize) -> ObserveRequest {
     ObserveRequest { match_id: "x".repeat(bytes), ..ObserveRequest::default() }
 }

@@ -92,7 +92,7 @@ impl Broken {
         }
     }
 
-    /// Applies flaws to the determinization (world) that the toy has sampled.
+    /// Applies flaws to the determinization that the toy has sampled.
     fn after_resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         let mut kept = state.draws;
         let is_hidden = |draw: &&mut Draw| draw.seat != viewer && draw.placement == Placement::Kept;

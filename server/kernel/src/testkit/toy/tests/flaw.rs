@@ -91,7 +91,7 @@ pub(super) enum Flaw {
     DealsOtherwiseTheFourthTime,
     /// The view does not show a seat what it has buried, and `resample` changes that card.
     ForgetsWhatItBuried,
-    /// In determinizations (worlds), another seat drew a card that it had played before.
+    /// In determinizations, another seat drew a card that it had played before.
     RemembersTheImpossible,
     /// The history of a world has one random outcome too many.
     RemembersTooMuch,

@@ -1,4 +1,4 @@
-//! Checks that the toy samples determinizations (worlds) with their exact probabilities.
+//! Checks that the toy samples determinizations with their exact probabilities.
 
 use crate::testkit::{
     History, Replayable, check_histories, check_knowledge, every_table, posterior, random_play, table,
@@ -74,7 +74,7 @@ fn the_posterior_has_every_possible_hand_and_choice() {
 fn check_knowledge_rejects_another_likelihood() {
     // A choice of a seat with the ant counts as twice as likely.
     let likelihood = |_: &Toy, state: &State, seat: Seat, is_simultaneous: bool| {
-        assert_eq!(is_simultaneous, state.phase == Phase::Play, "only cards are played at once");
+        assert_eq!(is_simultaneous, state.phase == Phase::Play, "only cards are played simultaneously");
         if state.hands[seat].contains(1) { 1 } else { 2 }
     };
     for seed in 0..10 {

@@ -59,7 +59,7 @@ const ORDINARY: &[(Flaw, Law)] = &[
     (Flaw::DealsOtherwiseTheFourthTime, Law::Restarted),
 ];
 
-/// The flaws of determinizations (worlds) that only the laws of knowledge detect.
+/// The flaws of determinizations that only the laws of knowledge detect.
 const OF_KNOWLEDGE: &[(Flaw, Law)] = &[
     (Flaw::RemembersTheImpossible, Law::Histories),
     (Flaw::RemembersTooMuch, Law::Histories),
