@@ -1,4 +1,4 @@
-"""CleanRL style: PPO in one file, with PyTorch and a Gymnasium vector environment alone.
+"""CleanRL style: PPO in one file, with only PyTorch and a Gymnasium vector environment.
 
 `BoardwireVectorEnv` is one batch in the server, so one message steps 256 matches. The network takes features,
 and the mask sets the logits of illegal actions to a large negative number. The rest is PPO as in CleanRL's

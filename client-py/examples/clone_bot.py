@@ -11,7 +11,7 @@ network learns which legal action the bot chose. Then it plays against the bot a
 The folder `runs/clone/GAME-BOT` contains the Parquet files, and Minari's datasets in `minari`. Ctrl-C ends
 the recording or the learning early; the script then continues with the next stage.
 
-To try: a stronger bot, `--bot mc:40`; `steps.rows(...)` of the winners alone; `boardwire.torch.Network`,
+To try: a stronger bot, `--bot mc:40`; `steps.rows(...)` of only the winners; `boardwire.torch.Network`,
 which takes `steps.observation` unchanged, and plays in the server after an export.
 """
 

@@ -9,7 +9,7 @@ ordinary TorchRL.
 
 It measures the networks and saves them as `runs/torchrl/GAME.pt`, also if Ctrl-C ends the training early.
 
-To try: `--opponent greedy`; several collectors in their own processes; all seats learning at once, by
+To try: `--opponent greedy`; several collectors in their own processes; all seats learning together, by
 `PettingZooWrapper(boardwire.pettingzoo.parallel_env("faraway"), use_mask=True)`, with a policy for the group
 `seat`.
 """

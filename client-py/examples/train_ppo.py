@@ -18,7 +18,7 @@ early and saves the agent. `--resume` continues from the checkpoint; `--minutes`
 sets the learning rate. If self-play has begun, the warm-up does not return. The checkpoint lacks the running
 matches and the memory of the warm-up.
 
-To try: more seats; `--warm-up 0`, which is PPO alone, and `--warm-up 1`; `--bots greedy mc:10`; your own
+To try: more seats; `--warm-up 0`, which is only PPO, and `--warm-up 1`; `--bots greedy mc:10`; your own
 network in place of `boardwire.torch.Network`, which takes views as the server sends them.
 """
 

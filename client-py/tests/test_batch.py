@@ -227,7 +227,9 @@ def test_a_reset_of_all_rows_discards_a_pending_response(client: boardwire.Clien
                 with pytest.raises(RuntimeError, match="no response is pending"):
                     right.recv()
                 right.send(lowest(step.mask[right.rows]))
-            assert (right.recv().ply == 1).all(), "a reset of some rows of a part keeps its response"
+            assert (right.recv().ply == 1).all(), (
+                "a reset of some environments of a part does not discard the pending response of the part"
+            )
 
 
 def test_later_steps_do_not_change_earlier_arrays(client: boardwire.Client) -> None:

@@ -210,7 +210,8 @@ def test_converters_of_pettingzoo_accept_the_environments() -> None:
             over = terminated or truncated
             env.step(None if over else env.action_space(agent).sample(obs["action_mask"]))
         env.close()
-    # The converter expects one action per agent and round. Here a seat may act several times in a row.
+    # The converter expects one action per agent and round. Here a seat may act several times without another
+    # seat between.
     with pytest.raises(AssertionError, match="is_parallelizable"):
         aec_to_parallel(aec_env("faraway"))
 

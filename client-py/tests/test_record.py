@@ -24,7 +24,7 @@ SOME = [table for at, table in enumerate(TABLES) if table[0] != TABLES[at - 1][0
 
 
 def recorded(client: boardwire.Client, folder: Path, **settings: Any) -> boardwire.Recording:
-    """Records five episodes of Faraway, three at once, with a policy and bots."""
+    """Records five episodes of Faraway, three at the same time, with a policy and bots."""
     defaults: dict[str, Any] = {
         "game": "faraway",
         "line_ups": [["greedy", "first"], ["first", "random"]],

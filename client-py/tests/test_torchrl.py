@@ -16,7 +16,7 @@ from torchrl.envs import ActionMask, GymEnv, GymWrapper, PettingZooWrapper  # no
 from torchrl.envs.utils import check_env_specs  # noqa: E402
 
 pytestmark = [
-    # It is tried with PettingZoo 1.24.3 alone, it says.
+    # TorchRL says that it was tried only with PettingZoo 1.24.3.
     pytest.mark.filterwarnings("ignore:PettingZoo in TorchRL is tested:UserWarning"),
 ]
 

@@ -62,7 +62,8 @@ def test_a_server_that_stops_raises_only_connection_lost() -> None:
         assert server._process.stdin is not None
         server._process.stdin.close()
 
-        # The server responds until it has stopped, so each call continues from the previous response.
+        # The server still responds while it stops. So each call starts from the state that the previous
+        # response left.
         def act() -> None:
             nonlocal obs
             obs = seat.reset() if obs.over else seat.act(int(obs.mask.argmax()))

@@ -11,7 +11,7 @@ from servers import client as served
 import boardwire
 from boardwire import _shared
 
-#: Settings of a batch whose bot thinks 1,000 times as long as `SHORT_TIMEOUT` (0.1 s on two cores).
+#: Settings of a batch whose bot thinks for 0.1 s on two cores, 1,000 times as long as `SHORT_TIMEOUT`.
 SLOW_BOT: dict[str, Any] = {"environments": 16, "opponents": {1: "mc:1000"}, "seed": 3}
 #: A timeout in seconds that expires while a bot thinks. No proxy can delay an engine in this process.
 SHORT_TIMEOUT = 0.0001

@@ -1,7 +1,7 @@
 """Board games served over gRPC to learning agents.
 
 `connect` returns a `Client`, which describes games and creates or joins matches. A `Seat` observes, acts and
-resets. A `Batch` steps many environments at once. A `Search` looks ahead. A failure raises a
+resets. A `Batch` steps many environments in one call. A `Search` looks ahead. A failure raises a
 `BoardwireError`; its subclasses are in `boardwire.errors`. If Gymnasium is installed, importing this package
 registers `boardwire/<Game>-v<version>` for every game of the server in this package.
 """

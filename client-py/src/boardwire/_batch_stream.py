@@ -1,4 +1,4 @@
-"""A batch's stream: several requests for ranges of environments may be unanswered at once."""
+"""A batch's stream: several requests for ranges of environments may be unanswered at the same time."""
 
 from __future__ import annotations
 
@@ -240,7 +240,7 @@ class BatchStream:
         return response.step
 
     def may_have_response(self, pending: BatchRequest) -> bool:
-        """Returns whether the response to a request may still arrive."""
+        """Returns whether the response to a request can still be received."""
         return pending.response is None and (self._keep or self._is_in_flight(pending))
 
     def is_discarded(self, pending: BatchRequest) -> bool:

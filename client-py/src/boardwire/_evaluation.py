@@ -17,7 +17,7 @@ from ._rollouts import Decisions, Policy, whole_actions
 from ._shared import shared_client
 from ._types import AGENT, Reward, check_bot
 
-# The most environments in one batch; at least one deal.
+# The maximum number of environments in one batch; at least one deal.
 _AT_ONCE = 1024
 # The number of bootstrap samples.
 _SAMPLES = 4000
@@ -45,7 +45,8 @@ class Evaluation:
             or all with the best reward, since the bootstrap is too narrow if nearly all deals have the same
             result: 60 deals, all won, give 0.938 to 1 with `win`. The coverage is lowest if all but a few
             deals were won, or lost: 90%, from 40 deals on. A single deal gives the whole possible range.
-            Margins and scores have no bounds: the bootstrap alone, and infinite for a single deal.
+            Margins and scores have no bounds, so their interval assumes no more deals. It comes only from the
+            bootstrap, and for a single deal it is infinite.
         rewards: `float32[deals, seats]`, the policy's reward in the match of each deal at each seat.
         fair: The mean reward of a policy that is exactly as good as its opponents; None for margins and
             scores.
@@ -100,8 +101,9 @@ def evaluate(
         seed: The seed of all deals.
         reward: The kind of reward.
         control: The result of `evaluate` for another policy, with the same deals first and more deals.
-        control_weight: The share of the control's luck to subtract. The best weight is the covariance of both
-            policies' rewards by deal, divided by the variance of the control's.
+        control_weight: How much of the luck of `control` (a control variate) to subtract; 1 subtracts all.
+            The best weight is the covariance of both policies' rewards by deal, divided by the variance of
+            the control's rewards.
         client: A client of a running server; by default, of the private server of this process.
 
     Raises:
@@ -178,7 +180,7 @@ def estimate(
     control: NDArray[np.float64] | None = None,
     weight: float = 0.0,
 ) -> tuple[float, tuple[float, float]]:
-    """Returns the mean, corrected by a control, and its 95% interval by the bootstrap over deals.
+    """Returns the mean, corrected by a control variate, and its 95% interval by the bootstrap over deals.
 
     Args:
         means: `float64[deals]`, the mean of each deal.

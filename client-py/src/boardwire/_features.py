@@ -138,7 +138,7 @@ class _Plan:
         """Adds a block of features, one for each of `ends`, for each place along the axes with `kept` set.
 
         Returns:
-            The block of each value.
+            For each value of the field, the block of features that it belongs to.
         """
         blocks = _names(field, kept)
         names = [name + end for name in blocks for end in ends]
@@ -224,7 +224,7 @@ class _Plan:
 
 
 def _ordered(field: ViewField) -> tuple[str, ...]:
-    """Returns the orders of axes whose places get features of their own."""
+    """Returns the orders of axes whose places get their own features."""
     # A row with several copies has no single place in a sequence: sequences count as places then.
     return ("places", "sequence") if field.copies > 1 else ("places",)
 

@@ -29,7 +29,8 @@ class Axis:
             seats clockwise), or a word such as `round`.
         size: The number of places.
         order: What the places mean.
-        table: The table whose rows 1, 2, ... the axis counts; empty if it counts no table's rows.
+        table: The table whose rows 1, 2, ... are the places of this axis; empty if the places are not
+            rows of a table.
     """
 
     name: str
@@ -53,7 +54,7 @@ class ViewField:
         axes: The dimensions, slowest first; empty for a single value.
         max: The largest possible value.
         usual_max: A bound that few values exceed in ordinary play: at most `max`, which can be far higher.
-        copies: How many values of one seat can be the same row at once, for kind `id`; otherwise 1.
+        copies: How many values of one seat can be the same row at the same time, for kind `id`; otherwise 1.
         kind: What the values mean.
         table: The table whose rows the values name, for kind `id`.
         names: The name of each value, for kind `category`.

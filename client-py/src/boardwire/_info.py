@@ -62,7 +62,7 @@ class SeedOpening:
     """The values that open the commitment to an episode's key.
 
     Attributes:
-        seed: The seed, 0 to 2**64 - 1, if it was given or follows from a given seed; else None.
+        seed: The seed, 0 to 2**64 - 1, if a caller gave it or it follows from such a seed; else None.
         salt: The salt of the commitment, 16 bytes.
         key: The episode's key, 32 bytes, which determines all randomness of the episode.
         server_secret: The server's secret for a fair deal, 32 bytes; empty if deals are not fair.
@@ -101,7 +101,7 @@ class MatchInfo:
         reward: What a seat is rewarded for.
         skip_forced: Whether the engine plays decisions with a single legal action.
         illegal_actions: What the server does with illegal actions.
-        seat_may_seed: Whether the match's only agent may give seeds.
+        seat_may_seed: Whether the agent may give seeds, if the match has exactly one agent.
         episodes: After how many episodes the match closes; never, when 0.
         host_begins: Whether only the host starts episodes.
         private: Whether the match is visible only to holders of one of its tokens: host, seats, spectators.

@@ -139,7 +139,7 @@ class LocalTransport:
         return request.call.take()
 
     def may_have_response(self, request: _LocalRequest) -> bool:
-        """Returns whether the response is still pending."""
+        """Returns whether the response can still be received."""
         return request in self._pending
 
     def is_discarded(self, request: _LocalRequest) -> bool:

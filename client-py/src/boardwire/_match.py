@@ -79,9 +79,9 @@ class Match(Closing):
         return result_of(fetch_match(self._connection, self.id, self._client._timeout, self.host_token))
 
     def reset(self, seed: SupportsIndex | None = None) -> None:
-        """Begins the next episode, with the given seed or the next derived seed.
+        """Begins the next episode, with `seed`, or with the next derived seed.
 
-        The episode begins at once, or with `host_begins` when every agent has asked for it.
+        The episode begins immediately, or with `host_begins` when every agent has asked for it.
         """
         request = {"match_id": self.id, "seed": seed}
         result_of(self._call("ResetMatch", request, WAIT_SECONDS))

@@ -2,7 +2,8 @@
 
 A dealt position is played in an environment of a batch and shows the view of every seat. An environment
 returns to it from a snapshot, saved at the first action from a shared position, or by replaying its actions.
-A determinization (world) is sampled for one seat, is stored in a search, and shows the deciding seat's view.
+A world (a determinization) is sampled for one seat. A search stores it, and it shows the deciding seat's
+view.
 """
 
 from __future__ import annotations
@@ -256,7 +257,7 @@ class _Worlds:
         self.unused = [self.show(search.shown, place, place) for place in range(search.worlds)]
 
     def show(self, step: BatchStep, row: int, place: int) -> World:
-        """Returns the position in a row of a step."""
+        """Returns the game position that a row of a step shows."""
         seat = int(step.seat[row])
         owner = self.position.seat if seat == NOBODY else seat
         return World(seat, step.mask[row], step.reward[row], {owner: step.view[row]}, self, place)

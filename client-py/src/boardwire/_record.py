@@ -24,7 +24,7 @@ from ._shared import shared_client
 from ._spec import GameSpec
 from ._types import AGENT, NOBODY, Reward, seats_of
 
-#: The number of arena matches that are replayed at once.
+#: The number of arena matches that are replayed at the same time.
 _AT_ONCE = 256
 
 
@@ -66,7 +66,7 @@ def record(
         options: The game's options; missing ones have their defaults.
         seed: The seed that determines the seeds of all episodes.
         reward: The kind of reward that seats get.
-        environments: The number of episodes that are played at once, and of episodes per file.
+        environments: The number of episodes that are played at the same time, and of episodes per file.
         progress: Is called with a number of episodes after each file, and once for those already recorded.
         client: A client of a running server; by default of the private server of this process.
 
@@ -244,7 +244,7 @@ def _play(
     episodes: NDArray[np.int64],
     seeds: NDArray[np.uint64],
 ) -> None:
-    """Plays episodes at once, and writes the steps of all seats to a file.
+    """Plays episodes at the same time, and writes the steps of all seats to a file.
 
     Each bot is the adviser of a separate batch. All batches have the same deals and play the same actions.
     """

@@ -180,7 +180,7 @@ class Recording:
         return spec
 
     def read(self, *, seat: int | None = None, player: str | None = None) -> Steps:
-        """Reads all steps at once.
+        """Reads all steps in one call.
 
         Args:
             seat: Reads only the steps of this seat.
@@ -190,7 +190,7 @@ class Recording:
         return Steps(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS})
 
     def parts(self, *, seat: int | None = None, player: str | None = None) -> Iterator[Steps]:
-        """Yields the steps of one file at a time, for recordings that are too large to read at once."""
+        """Yields the steps of one file at a time, for recordings that are too large to read in one call."""
         import pyarrow.parquet as pq
 
         wanted = {"seat": seat, "player": player}

@@ -322,7 +322,7 @@ class League:
         """Creates an empty league.
 
         Args:
-            size: The most snapshots that it keeps.
+            size: The maximum number of snapshots that it keeps.
             seed: The seed of the random choices: which snapshot leaves, and which plays where.
 
         Raises:

@@ -84,7 +84,7 @@ class Seat(Closing):
         """Returns the seat's observation, when the seat owes a decision or the episode is over.
 
         Args:
-            wait: Whether to wait for that; without it the server responds at once.
+            wait: Whether to wait for that; without it the server responds immediately.
             text: Whether to add the position as text.
             explain: Whether to add the sources of the points, once the episode is over.
             actions: Whether to add the legal actions with their labels.
@@ -158,13 +158,13 @@ class Seat(Closing):
     ) -> Observation:
         """Asks for the next episode and waits for it; the episode begins when all agents have asked.
 
-        With `host_begins` the host must also have called `Match.reset`. An agent that plays against bots
-        alone may leave an episode early, unless the match has `episodes`, `host_begins` or fair deals.
+        With `host_begins` the host must also have called `Match.reset`. An agent that plays only
+        against bots may leave an episode early, unless the match has `episodes`, `host_begins` or fair deals.
 
         Args:
-            seed: The seed of the next episode. Only a seat that the host took by `Match.join`, or the only
-                agent of a match with `seat_may_seed`, may give one. By default the seed follows from the
-                match's given seed; without one the server draws a secret seed.
+            seed: The seed of the next episode. A seat that the host took by `Match.join` may give one. So may
+                the agent of a match with one agent and `seat_may_seed`. By default the seed follows from
+                the last seed that a caller gave; if no caller gave one, the server draws a secret seed.
             wait: Whether to also wait until the seat owes a decision or the episode is over.
             text: Whether to add the position as text.
             actions: Whether to add the legal actions with their labels.
@@ -272,7 +272,7 @@ class Seat(Closing):
         skip_forced: bool = False,
         timeout: float | None = SEARCH_SECONDS,
     ) -> Search:
-        """Samples determinizations (worlds) from what the seat knows, to search ahead in.
+        """Samples determinizations, called worlds, from what the seat knows, to search ahead in.
 
         Use the search in a `with` statement.
 

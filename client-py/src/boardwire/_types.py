@@ -29,7 +29,7 @@ Autoreset = Literal["next_step", "same_step", "disabled"]
 #: Columns that the steps of a batch contain on request.
 BatchColumn = Literal["scores", "final_views", "episodes", "oracle", "advice_shares"]
 
-#: How a rollout chooses actions in a determinization (world): the best by the game's own estimate one ply
+#: How a rollout chooses actions in a world: the best by the game's own estimate one ply
 #: ahead, or a random legal action.
 RolloutPolicy = Literal["estimate", "random"]
 
@@ -298,10 +298,10 @@ def check_bot(name: str) -> None:
 
 
 def line_up_against(opponents: Mapping[int, str], seats: int) -> list[str]:
-    """Returns the line-up with the given bots at their seats and agents at all others.
+    """Returns the line-up with these bots at their seats and agents at all others.
 
     Raises:
-        ValueError: A bot's seat does not exist.
+        ValueError: The table has no such seat for a bot.
     """
     players = [AGENT] * seats
     for seat, bot in opponents.items():

@@ -27,9 +27,9 @@ def _names(kind: Any) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind) if field.init)
 
 
-def _build(kind: Callable[..., _T], message: Fields, **more: Any) -> _T:
-    """Builds a `kind` from the message's fields of the same names, except the attributes given in `more`."""
-    return kind(**{name: message[name] for name in _names(kind) if name not in more}, **more)
+def _build(kind: Callable[..., _T], message: Fields, **overrides: Any) -> _T:
+    """Builds a `kind` from the message's fields of the same names, except the attributes in `overrides`."""
+    return kind(**{name: message[name] for name in _names(kind) if name not in overrides}, **overrides)
 
 
 def game_spec(message: Fields) -> GameSpec:
@@ -176,10 +176,10 @@ def _option(name: str, value: object) -> str:
 
 
 def words(argument: str, given: Iterable[str], allowed: tuple[str, ...]) -> list[str]:
-    """Returns the words of an argument as a list.
+    """Returns the strings of an argument as a list.
 
     Raises:
-        ValueError: A word is not allowed.
+        ValueError: The argument has a string that is not one of `allowed`.
     """
     listed = list(given)
     for word in listed:

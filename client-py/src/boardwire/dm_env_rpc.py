@@ -107,7 +107,7 @@ class _World:
 
     def act(self, actions: Mapping[int, pb.Tensor]) -> BatchStep:
         """Plays the action of a step request, which must hold exactly one."""
-        expected = f"UID {ACTION} (`action`) alone, an int32 of shape [] from 0 to {self._last_action}"
+        expected = f"only UID {ACTION} (`action`), an int32 of shape [] from 0 to {self._last_action}"
         if list(actions) != [ACTION]:
             raise invalid("actions", [f"UID {uid}" for uid in actions] or "nothing", expected)
         value = unpacked("actions", actions[ACTION])

@@ -120,7 +120,10 @@ class NotFound(InvalidRequest):
 
 
 class IllegalAction(InvalidRequest):
-    """The action does not exist or is not legal now; no action was played, in a batch in no environment."""
+    """The action does not exist or is not legal now.
+
+    No action was played; in a batch, none was played in any environment.
+    """
 
     REASONS: ClassVar[tuple[str, ...]] = (
         "ACTION_ILLEGAL",

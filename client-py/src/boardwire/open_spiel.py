@@ -5,7 +5,7 @@ sequential: if several seats decide at the same time, the lowest goes first, and
 choice. The only chance node is the deal. Its single outcome draws the seed that determines all later
 randomness. A search from a state of the match itself therefore sees the true state, hidden cards and future
 randomness included. `state.resample_from_infostate`, which `ISMCTSBot` calls, samples determinizations
-(worlds) from what a seat knows.
+from what a seat knows.
 
 With an `rng_seed`, the same calls in the same order produce the same deals, worlds and playouts. Searches
 between deals do not change the deals. A bot's own random choices follow from the bot's own seed.

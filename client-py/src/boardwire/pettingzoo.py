@@ -1,7 +1,8 @@
 """PettingZoo environments for every game that a Boardwire server serves. Needs `boardwire[pettingzoo]`.
 
-In `parallel_env("faraway", seats=3)`, all agents that owe a decision act at once; in `aec_env("faraway",
-seats=3)`, they act one after the other. Both play the same match: the order of hidden choices has no effect.
+In `parallel_env("faraway", seats=3)`, all agents that owe a decision act simultaneously. In
+`aec_env("faraway", seats=3)`, they act one after the other. Both play the same match:
+the order of hidden choices has no effect.
 """
 
 from __future__ import annotations
@@ -55,9 +56,9 @@ class TableEnv(Reconstructed):
     ) -> None:
         """Loads the game's spec and builds the spaces; the first reset opens the batch.
 
-        `max_cycles` is when agents are truncated, as the class describes; None means no limit. With
-        `mask="info"` the action mask is in the infos instead of the observations. All other arguments and
-        errors are those of `boardwire.envs.BoardwireEnv`; rewards are those of each agent.
+        `max_cycles` is the number of steps after which agents are truncated, as the class describes; None
+        means no limit. With `mask="info"` the action mask is in the infos instead of the observations. All
+        other arguments and errors are those of `boardwire.envs.BoardwireEnv`; rewards are those of each agent.
         """
         super().__init__()
         client = shared_client(address)
@@ -67,7 +68,8 @@ class TableEnv(Reconstructed):
         self.metadata = {
             **RENDERING,
             "name": f"{game}_v{spec.rules_version - 1}",
-            # PettingZoo must not convert it: seats decide simultaneously, or one twice in a row, not in turn.
+            # PettingZoo must not convert it to turns: several seats decide simultaneously, and one seat may
+            # decide twice before the others.
             "is_parallelizable": False,
         }
         self.possible_agents = [f"seat_{seat}" for seat in range(spec.seats)]
@@ -272,7 +274,7 @@ class BoardwireAECEnv(TableEnv, AECEnv[str, Any, Any]):
 
 
 class BoardwireParallelEnv(TableEnv, ParallelEnv[str, Any, Any]):
-    """A match whose seats are all agents of this process, named `seat_0` and so on, and act at once.
+    """A match whose seats are all agents of this process, named `seat_0` and so on, and act simultaneously.
 
     A step plays one action for each agent that owes a decision; no agent sees the others' choices before it
     acts. In phases that are played in turn, the other agents wait. A waiting agent's mask allows only action

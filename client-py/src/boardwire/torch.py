@@ -1,6 +1,6 @@
 """Networks for any game, in PyTorch: the extra `boardwire[torch]`.
 
-A network is built from the spec of a table alone. One embedding covers all components. It sums a projection
+A network is built only from the spec of a table. One embedding covers all components. It sums a projection
 of the data printed on a component and a learned vector. The encoder looks up the components of a view in it,
 and the policy scores the actions that name components with it. A network takes views as the server sends
 them, so the server can run an exported network.

@@ -1,6 +1,6 @@
 """The command `boardwire`, which is in the extension `boardwire._core`.
 
-It has a package of its own because importing `boardwire` takes ten times as long as loading the extension.
+It is a separate package because importing `boardwire` takes ten times as long as loading the extension.
 """
 
 import os

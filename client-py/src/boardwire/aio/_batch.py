@@ -238,7 +238,7 @@ class Batch(Closing):
         skip_forced: bool = False,
         timeout: float | None = SEARCH_SECONDS,
     ) -> Search:
-        """Samples determinizations (worlds) for the seats whose decisions the environments show.
+        """Samples determinizations, called worlds, for the seats whose decisions the environments show.
 
         Each world is consistent with what its seat knows. Use the search in a `with` statement.
 

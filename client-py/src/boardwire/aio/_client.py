@@ -80,7 +80,8 @@ class Client(Catalog, Closing):
             skip_forced: Whether the engine plays decisions with a single legal action. Allowed only with one
                 agent: others would see that a hidden hand left one choice.
             illegal_actions: What happens to illegal actions.
-            seat_may_seed: Whether the only agent may give seeds: for training, never for evaluation.
+            seat_may_seed: Whether the agent may give seeds, if the match has exactly one agent. For training,
+                never for evaluation.
             private: Whether the match is unlisted, and shown only to holders of one of its tokens: host,
                 seats, spectators.
             labels: Public labels that `matches` can filter by. At most 16; names have 1 to 63 bytes of `a-z`,
@@ -386,7 +387,7 @@ async def connect(
             the certificate with which this client authenticates.
         token: The token of an account, for servers that require accounts.
         insecure: Whether to send the token without TLS even where others could eavesdrop.
-        timeout: The timeout of calls without a `timeout` of their own: seconds; None for no limit.
+        timeout: The timeout in seconds of calls whose `timeout` is not set; None for no limit.
         server_args: Additional arguments of `boardwire serve`, for a private server.
 
     Raises:

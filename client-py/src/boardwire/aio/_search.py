@@ -25,7 +25,7 @@ _SEARCH_ENDS = "a search ends with its connection: create another search"
 
 
 class Search(Closing):
-    """A set of determinizations (worlds) of a position, for use by one thread or task.
+    """A set of worlds (determinizations) of one position, for use by one thread or task.
 
     `Seat.search` and `Batch.search` create it. A world is a state sampled from what its seat knows; all that
     the seat cannot know is resampled. Sampling never reveals the true state. Each world fixes its own future
@@ -69,7 +69,7 @@ class Search(Closing):
         into: ArrayLike | None = None,
         timeout: float | None = SEARCH_SECONDS,
     ) -> BatchStep:
-        """Applies one action to each of the given worlds, in place or in copies.
+        """Applies one action to each of these worlds, in place or in copies.
 
         Args:
             worlds: `int[n]`, the places of the worlds; all different, unless `into` is given.
