@@ -82,7 +82,7 @@ test-pages: build
 	test -x "$${BOARDWIRE_CHROMIUM:-/usr/bin/chromium}" || tools/apt.sh chromium
 	cd tests/node && npm ci --silent --no-audit --no-fund && BOARDWIRE_BINARY="$(abspath $(BINARY))" npm run --silent pages
 
-# PyTorch alone takes 5 GB, so tests with large packages have their own environment.
+# PyTorch takes 5 GB, so tests with large packages have their own environment.
 $(TRAIN_VENV)/.installed: client-py/pyproject.toml $(VENV)/.installed | check-tools
 	@tools/environment.sh $(TRAIN_VENV)
 	tools/install.sh $(TRAIN_VENV) test,train,notebook,data,open_spiel,frameworks

@@ -24,7 +24,7 @@ READY_SECONDS = 240
 #: The extra time limit of a turn, for its last step.
 LATE_SECONDS = 30
 PIPES = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-#: Our rows, and the prefix of the peers that each is compared with.
+#: Our rows. Each is compared with the rows of peers that have this prefix.
 RATIOS = {
     "boardwire faraway x1024, halves": "open_spiel hanabi, ",
     "boardwire faraway x1024, local": "",

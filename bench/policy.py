@@ -24,7 +24,7 @@ class RandomLegal:
         self.checksum = 0.0
 
     def draw(self):
-        """Returns a random number from 0 to below 1. Draws thousands at once, since single draws are slow."""
+        """Returns a random number from 0 to below 1. Draws thousands together: single draws are slow."""
         for number in self.drawn:
             return number
         self.drawn = iter(self.dice.random(4096).tolist())

@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "client-py/src/boardwire"
-#: Pages outside of `docs/`, and their place on the site.
+#: The pages outside of `docs/`, with their places on the site.
 PAGES_OUTSIDE_DOCS = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
