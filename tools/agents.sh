@@ -83,7 +83,7 @@ build_java() {
             --java_out="$out/java/src" --grpc-java_out="$out/java/src" "${protos[@]}" "${details[@]}"
         find "$out/java/src" tests/java -name '*.java' -print0 | xargs -0 javac -nowarn -d "$out/java/classes" -cp "${jars#:}"
     fi
-    # The agent runs briefly, so the fast compiler alone starts it sooner.
+    # The agent runs briefly, so it starts sooner with only the fast compiler.
     launcher java java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$out/java/classes$jars" Agent
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Draws the output of `boardwire arena --json` with matplotlib: `tools/ladder.py ARENA.json OUT.png`.
 
-A bar is a share of first places with its 95 % interval. The line is the share of bots of equal strength.
+A bar is a share of first places with its 95 % interval. The line marks the share that each bot
+would have if all were equally strong.
 """
 
 import json

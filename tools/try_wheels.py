@@ -150,7 +150,7 @@ def try_sources(source: Path, python: str, target: Path) -> None:
         "MATURIN_PEP517_ARGS": "--profile dev",
     }
     # The files in the archive date from 2006, and Cargo does not rebuild files older than its output. So `m`
-    # sets the current time. pip caches wheels by the path of the sources alone, so the cache is off.
+    # sets the current time. pip caches wheels only by the path of the sources, so the cache is off.
     subprocess.run(["tar", "xmzf", str(source), "-C", str(target)], check=True)
     (sources,) = target.glob("boardwire-*")
     environment.install("--no-cache-dir", f"boardwire[gym] @ {sources.as_uri()}", env=env)

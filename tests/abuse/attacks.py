@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from target import Target
 
-#: Attacks a server at a size and returns the results to print.
+#: Runs an attack of this size on a server and returns the results to print.
 Action = Callable[[Target, int], str]
 
 

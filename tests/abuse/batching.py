@@ -41,7 +41,7 @@ def opening(environments: int, bot: str = "random") -> pb.OpenBatchRequest:
 
 @attack(quick=64, full=512, flags=lambda size: ("--max-batches", size // 8))
 def parallel_openings(target: Target, size: int) -> str:
-    """One caller opens more batches at once than allowed."""
+    """One caller opens more batches than it may have open."""
     allowed = size // 8 * 3 // 4
     with Stubs(target.address) as stubs:
         for _ in range(2):

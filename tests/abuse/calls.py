@@ -1,4 +1,4 @@
-"""Valid calls, many at once, and counts of their outcomes."""
+"""Valid calls, many at the same time, and counts of their outcomes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from boardwire_v1.observation_pb2 import Observation
 from target import Failed, Target, expect
 
 Request = TypeVar("Request")
-#: The longest duration of any call in seconds, also on a busy server.
+#: The maximum duration of a call in seconds, even on a busy server.
 CALL_TIMEOUT = 60.0
 #: The outcome of a successful call.
 OK = "OK"

@@ -120,7 +120,7 @@ def permitted_waiting_calls(target: Target, size: int) -> str:
         request = pb.ObserveRequest(match_id=seat.match_id, wait=True)
         metadata = bearer(seat.tokens[0])
         futures = [stubs.matches.Observe.future(request, metadata=metadata) for _ in range(size + 1)]
-        # The server rejects one call at once. Then all other calls wait.
+        # The server rejects one call immediately. Then all other calls wait.
         wait_until(
             lambda: any(each.done() for each in futures), CALL_TIMEOUT, "the server did not reject a call"
         )

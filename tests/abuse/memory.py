@@ -72,7 +72,7 @@ def literal(name: bytes, value: bytes) -> bytes:
 
 @attack(quick=200_000, full=4_000_000, flags=flags)
 def rapid_resets(target: Target, size: int) -> str:
-    """Calls without a token that are reset at once, as fast as possible."""
+    """Calls without a token that the client resets immediately, as fast as possible."""
     with bounded(target, 1.5 * OVERHEAD):
         connections = reset_calls(lambda: raw_connection(target), size)
     wait_until(lambda: target.load() < 0.5, 30, "the server did not finish reset calls")
@@ -81,7 +81,7 @@ def rapid_resets(target: Target, size: int) -> str:
 
 
 def reset_calls(connect: Callable[[], socket.socket], size: int) -> int:
-    """Makes calls and resets each at once; returns the number of connections."""
+    """Makes calls and resets each immediately; returns the number of connections."""
     head = bytes([0x83, 0x86]) + literal(b":path", b"/boardwire.v1.MatchService/ListMatches")
     head += literal(b":authority", b"a") + literal(b"content-type", b"application/grpc")
     header_frame = len(head).to_bytes(3, "big") + b"\x01\x04"

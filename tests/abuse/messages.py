@@ -114,7 +114,7 @@ def long_messages(target: Target, size: int) -> str:
 
 @attack(quick=20, full=500)
 def invalid_calls(target: Target, size: int) -> str:
-    """Wrong lengths, content that is not gRPC, too long headers: each call fails alone."""
+    """Wrong lengths, content that is not gRPC, too long headers: no other call fails."""
     outcomes = Counter[str]()
     repeated = [("content-type", "application/grpc")] * 3
     for _ in range(size):

@@ -151,7 +151,7 @@ class Visitor:
 
 @attack(quick=0, full=5_000, flags=flags)
 def proxied_handshakes(target: Target, size: int) -> str:
-    """TLS handshakes of one address, as fast as possible."""
+    """One address makes TLS handshakes as fast as possible."""
     with running_proxy(target) as proxy:
         with Visitor(proxy) as visitor:
             handshakes = 0
@@ -185,7 +185,7 @@ def proxied_connections(target: Target, size: int) -> str:
 
 @attack(quick=0, full=1_000_000, flags=flags)
 def proxied_resets(target: Target, size: int) -> str:
-    """Calls through the proxy that are reset at once."""
+    """Calls through the proxy that the client resets immediately."""
 
     def connect() -> socket.socket:
         while True:

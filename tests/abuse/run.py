@@ -1,7 +1,7 @@
 """Attacks a real server and measures a normal client beside each attack.
 
-Each attack has a new server and a normal client in its own process. Afterwards memory and descriptors must
-return to their values, the log must contain no panic, and the server must end on SIGTERM.
+Each attack has a new server and a normal client in its own process. After the attack, memory and descriptors
+must return to their earlier values. The log must contain no panic, and the server must end on SIGTERM.
 `make abuse` and `make abuse-quick` call `run.py [--full] BINARY [NAME ...]`.
 """
 

@@ -17,13 +17,14 @@ import boardwire
 from target import Target, resident, running_server
 
 ROWS = 1024
-#: Steps of one batch.
+#: The number of steps of one batch.
 STEPS = 96
-#: Matches between two batches, enough to detect a leak per match.
+#: The number of matches played between two batches: enough to detect a leak per match.
 MATCHES = 10
 #: The allowed growth in MiB from the maximum of the first three tenths to the minimum of the last three.
 SLACK_MIB = 6.0
-#: Matches before the first measurement. After them the server stores its maximum of closed matches.
+#: The number of matches before the first measurement. After them the server stores its maximum of closed
+#: matches.
 WARM_UP = 1500
 
 
@@ -95,7 +96,7 @@ def main(binary: str, decisions_wanted: str = "10000000") -> None:
 
     A leak grows in each run. An allocator can grow once by up to 8 MiB.
     """
-    # The allocator returns free memory to the system at once.
+    # The allocator returns free memory to the system immediately.
     os.environ["MIMALLOC_PURGE_DELAY"] = "0"
     grown: list[str] = []
     with (

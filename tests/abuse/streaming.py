@@ -1,4 +1,4 @@
-"""Too many streams, and calls that are cancelled at once."""
+"""Too many streams, and calls that the client cancels immediately."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def streams(target: Target, size: int) -> str:
 
 @attack(quick=2_000, full=20_000)
 def cancelled_calls(target: Target, size: int) -> str:
-    """Waiting calls are cancelled at once, most of them before the server reads them."""
+    """The client cancels waiting calls immediately, most of them before the server reads them."""
     connections = calls = 0
     with Stubs(target.address) as stubs:
         seat = Seat(stubs, ["agent", "agent"])

@@ -57,7 +57,7 @@ inline bool needs_observe(const std::string& reason) {
          reason == "NOT_YOUR_TURN";
 }
 
-/// Counts failures in a row. The pause grows with each failure, and more than 10 failures are an error.
+/// Counts consecutive failures. The pause grows with each failure, and more than 10 failures are an error.
 class Backoff {
  public:
   /// Returns when it is time to retry. Throws the status if a retry cannot help.

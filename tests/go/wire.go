@@ -56,7 +56,7 @@ func needsObserve(err error) bool {
 	return false
 }
 
-// retryState counts failures in a row. The pause grows with each failure, and more than 10 failures are an error.
+// retryState counts consecutive failures. The pause grows with each failure, and more than 10 failures are an error.
 type retryState struct {
 	failures int
 	last     time.Time

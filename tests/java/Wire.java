@@ -74,7 +74,7 @@ final class Wire {
     return StatusProto.toStatusRuntimeException(status);
   }
 
-  /** Counts failures in a row. The pause grows with each failure, and more than 10 failures are an error. */
+  /** Counts consecutive failures. The pause grows with each failure, and more than 10 failures are an error. */
   static final class Backoff {
     private int failures;
     private long last = System.nanoTime();

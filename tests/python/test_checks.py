@@ -40,7 +40,7 @@ def test_no_check_fails_for_a_server_that_can_start(tmp_path: Path) -> None:
     names = ["logs", "files", "snapshots", "threads", "games", "sockets"]
     names += ["journal", "descriptors", "memory", "variables"]
     assert list(results) == names
-    # The machine can lack memory or descriptors, which are warnings.
+    # If the machine has too little memory or too few descriptors, the check only warns.
     assert {status for status, _ in results.values()} <= {"ok", "warn"}
     assert "faraway" in results["games"][1]
     assert list(tmp_path.iterdir()) == [], "a check must leave no file"

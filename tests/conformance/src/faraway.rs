@@ -117,7 +117,7 @@ impl Record {
     fn check(&self) -> CatalogueResult {
         let (seats, is_advanced) = (usize::from(self.players.get()), self.variant == "advanced");
         require(is_advanced == self.kept.is_some(), "kept", || {
-            "belongs to the advanced variant alone".into()
+            "belongs only to the advanced variant".into()
         })?;
         check_length("hands", self.hands.len(), seats)?;
         for (seat, hand) in self.hands.iter().enumerate() {
@@ -263,7 +263,7 @@ fn take_turn(
     }
     remaining.retain(|&id| id != placed);
     compare_unordered(&location("returned"), &returned, &remaining)?;
-    // The engine may deal these cards to the next seat at once, so the script needs them now.
+    // The engine may deal these cards to the next seat immediately, so the script needs them now.
     replayed.script(SANCTUARY_STREAM, returned);
     replayed.choose(&location("sanctuary"), seat, ActionKey("place", placed))
 }

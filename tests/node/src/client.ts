@@ -96,7 +96,7 @@ export class Client {
   }
 }
 
-/** Counts failures in a row. The pause grows with each failure, and more than 10 failures are an error. */
+/** Counts consecutive failures. The pause grows with each failure, and more than 10 failures are an error. */
 export class Backoff {
   #failures = 0;
   #last = 0;

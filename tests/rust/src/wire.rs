@@ -10,10 +10,10 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
 /// The longest pause between two attempts.
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(5);
 
-/// After this time without a failure, the count of failures in a row restarts.
+/// After this time without a failure, the count of consecutive failures restarts.
 const FAILURE_RESET_INTERVAL: Duration = Duration::from_mins(1);
 
-/// Counts failures in a row. The pause grows with each failure, and more than 10 failures are an error.
+/// Counts consecutive failures. The pause grows with each failure, and more than 10 failures are an error.
 #[derive(Debug, Default)]
 pub(crate) struct Backoff {
     failures: u32,

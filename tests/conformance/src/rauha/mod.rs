@@ -135,7 +135,8 @@ impl Player {
     }
 }
 
-/// Returns the boards of all seats. Cards and Entities are unique, all boards have one side, welcomed Entities are held.
+/// Returns the boards of all seats. Cards and Entities are unique, all boards show the same side, and
+/// each player holds the Entities that it welcomed in this turn.
 fn boards(place: &str, players: &[Player], keys: &EntityKeys) -> CatalogueResult<Vec<Board>> {
     check_range(format!("{place} (their number)"), players.len(), 1, 5)?;
     let (mut seen, mut sides, mut held) = (Vec::new(), Vec::new(), EntitySet::EMPTY);

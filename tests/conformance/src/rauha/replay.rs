@@ -151,7 +151,7 @@ impl<'a> Replay<'a> {
                 "draft" => self.draft()?,
                 "place or discard" => self.main()?,
                 "activate" => self.activate()?,
-                phase => unreachable!("{phase}: an event is played to its end"),
+                phase => unreachable!("the replay stopped within an event, in phase {phase}"),
             }
         }
         self.cursor.end()?;
