@@ -59,8 +59,8 @@ impl Batch {
 
     /// Starts work that results in a step, and runs it as far as possible without waiting.
     fn begin(&self, py: Python<'_>, work: impl Future<Output = Stepped> + Send + 'static) -> PyResult<Sent> {
-        let used = self.begin_use(py)?;
-        Ok(Sent::new(&self.shape, py.detach(|| PendingCall::begin(work)), used))
+        let batch_use = self.begin_use(py)?;
+        Ok(Sent::new(&self.shape, py.detach(|| PendingCall::begin(work)), batch_use))
     }
 
     /// Runs work and waits at most `timeout` seconds for its result.
@@ -86,11 +86,11 @@ impl Batch {
         if indices.len() != self.inner.options().environments {
             return Ok(None);
         }
-        let used = self.begin_use(py)?;
+        let batch_use = self.begin_use(py)?;
         let few = indices.len() <= SMALL_BATCH;
         let step = || self.inner.step_at_once(0, 0, Actions::of_all(indices));
         let stepped = if few { step() } else { py.detach(step) };
-        drop(used);
+        drop(batch_use);
         match stepped {
             Ok(Ok(rows)) => Ok(Some(Step::new(&self.shape, Columns::Played(rows)))),
             Ok(Err(refused)) => Err(refuse::refused(py, &refused)),
@@ -136,7 +136,7 @@ impl Batch {
 
     /// Ends the batch. Pending and later requests are refused.
     fn close(&self, py: Python<'_>) {
-        if let Ok(_used) = self.begin_use(py) {
+        if let Ok(_batch_use) = self.begin_use(py) {
             py.detach(|| self.end());
         }
     }

@@ -134,9 +134,9 @@ impl Engine {
     ) -> PyResult<Bound<'py, PyDict>> {
         let method = Method::named(name)?;
         let request = method.request(request)?;
-        let used = self.begin_use(py, name, &request)?;
+        let batch_use = self.begin_use(py, name, &request)?;
         let work = calls::answer(Arc::clone(&self.0), name.to_owned(), request);
-        let answer = wait_for(py, timeout, used, work)?.map_err(|error| refuse::refused(py, &error))?;
+        let answer = wait_for(py, timeout, batch_use, work)?.map_err(|error| refuse::refused(py, &error))?;
         let answer = answer.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
         messages::read(py, &method.output, answer.into())
     }
@@ -176,14 +176,15 @@ impl Engine {
 
 /// Runs work and waits for its result, which may be a refusal. Meanwhile Python's lock is released.
 ///
-/// `used` is the use of a batch, if the work uses one.
+/// `batch_use` marks a batch as in use until the work ends, if the work uses one.
 ///
 /// # Errors
-/// The work exceeds the timeout, or a signal handler raises. Threads may continue the work, so `used` stays pending.
+/// The work exceeds the timeout, or a signal handler raises. Threads may still continue the
+/// work, so `batch_use` then stays pending.
 pub(crate) fn wait_for<T: Send>(
     py: Python<'_>,
     timeout: Option<f64>,
-    used: Option<Use>,
+    batch_use: Option<Use>,
     work: impl Future<Output = T> + Send + 'static,
 ) -> PyResult<T> {
     let mut call = py.detach(|| PendingCall::begin(work));
@@ -191,7 +192,7 @@ pub(crate) fn wait_for<T: Send>(
     match (waited, call) {
         (Ok(_), PendingCall::Done(done)) => Ok(done),
         (waited, _) => {
-            used.into_iter().for_each(Use::leave);
+            batch_use.into_iter().for_each(Use::leave);
             Err(waited.err().unwrap_or_else(|| refuse::too_late(py, timeout)))
         }
     }

@@ -30,8 +30,8 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
-    pub(crate) fn new(shape: &Arc<Shape>, call: PendingCall<Stepped>, used: Use) -> Self {
-        Self { shape: Arc::clone(shape), call: Mutex::new(Some((call, used))) }
+    pub(crate) fn new(shape: &Arc<Shape>, call: PendingCall<Stepped>, batch_use: Use) -> Self {
+        Self { shape: Arc::clone(shape), call: Mutex::new(Some((call, batch_use))) }
     }
 }
 
@@ -41,7 +41,7 @@ impl Drop for Sent {
         match call.take() {
             // To drop it would take locks that no thread of this process releases.
             Some(torn) if torn.1.is_torn() => std::mem::forget(torn),
-            Some((PendingCall::Waiting(..), used)) => used.leave(),
+            Some((PendingCall::Waiting(..), batch_use)) => batch_use.leave(),
             Some((PendingCall::Done(_), _)) | None => {}
         }
     }
@@ -56,8 +56,8 @@ impl Sent {
             let left = due.map_or(Duration::MAX, |due| due.saturating_duration_since(Instant::now()));
             match self.call.try_lock() {
                 Ok(mut call) => {
-                    let Some((call, used)) = &mut *call else { return Ok(true) };
-                    if used.is_torn() {
+                    let Some((call, batch_use)) = &mut *call else { return Ok(true) };
+                    if batch_use.is_torn() {
                         return Err(refuse::torn(py));
                     }
                     return call.wait(py, left);
