@@ -372,8 +372,10 @@ class Client(Catalog, Closing):
         }
 
         def page(token: str) -> dict[str, Any]:
-            asked = {**wanted, "page_token": token}
-            answer, _ = result_of(self._server.ask("MatchService/ListMatches", asked, timeout=self._timeout))
+            request = {**wanted, "page_token": token}
+            answer, _ = result_of(
+                self._server.ask("MatchService/ListMatches", request, timeout=self._timeout)
+            )
             return answer
 
         return (_values.match_info(match) for answer in each_of(pages(page)) for match in answer["matches"])

@@ -58,7 +58,7 @@ class TableEnv(Reconstructed):
 
         `max_cycles` is the number of steps after which agents are truncated, as the class describes; None
         means no limit. With `mask="info"` the action mask is in the infos instead of the observations. All
-        other arguments and errors are those of `boardwire.envs.BoardwireEnv`; rewards are those of each agent.
+        other arguments and errors are those of `boardwire.envs.BoardwireEnv`.
         """
         super().__init__()
         client = shared_client(address)

@@ -52,9 +52,9 @@ class VecEnv(vec_env.VecEnv):
 
     def reset(self) -> Any:
         """Begins an episode in every environment, with the seeds set by `seed`, else the next; no options."""
-        seen, _ = self.vector.reset(seed=self._seeds)
+        observations, _ = self.vector.reset(seed=self._seeds)
         self._reset_seeds()
-        return seen
+        return observations
 
     def step_async(self, actions: NDArray[np.integer]) -> None:
         """Stores the actions of the next step, `int[num_envs]`."""
@@ -66,18 +66,18 @@ class VecEnv(vec_env.VecEnv):
         Returns:
             Observations; rewards `float32[num_envs]`; whether an episode has ended, `bool[num_envs]`; infos.
         """
-        seen, reward, terminated, truncated, found = self.vector.step(self._actions)
+        observations, reward, terminated, truncated, results = self.vector.step(self._actions)
         over = terminated | truncated
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         for row in np.flatnonzero(over):
             infos[row] = {
-                "terminal_observation": found["final_obs"][row],
+                "terminal_observation": results["final_obs"][row],
                 "TimeLimit.truncated": bool(truncated[row] and not terminated[row]),
-                "scores": found["final_info"]["scores"][row],
-                "ranks": (ranks := found["final_info"]["ranks"][row]),
+                "scores": results["final_info"]["scores"][row],
+                "ranks": (ranks := results["final_info"]["ranks"][row]),
                 "is_success": bool(ranks[self.agent_seat] == 1),
             }
-        return seen, reward.astype(np.float32), over, infos
+        return observations, reward.astype(np.float32), over, infos
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Returns the current legal actions: `bool[num_envs, actions]`, at least one in every row."""
@@ -134,11 +134,11 @@ def policy(
         raise ValueError(f"the model's spaces are not those of {spec.id} at {spec.seats} seats")
     normalize = normalize or model.get_vec_normalize_env()
 
-    def choose(asked: Decisions) -> NDArray[np.int64]:
-        seen = encode(asked.view, asked.mask)
+    def choose(decisions: Decisions) -> NDArray[np.int64]:
+        observations = encode(decisions.view, decisions.mask)
         if normalize is not None:
-            seen = normalize.normalize_obs(seen)
-        actions, _ = model.predict(seen, deterministic=deterministic, action_masks=asked.mask)
+            observations = normalize.normalize_obs(observations)
+        actions, _ = model.predict(observations, deterministic=deterministic, action_masks=decisions.mask)
         return np.asarray(actions, np.int64)
 
     return choose
@@ -199,7 +199,7 @@ class EvaluationCallback(EventCallback):
 
     def _init_callback(self) -> None:
         self._due = self.model.num_timesteps + self._every
-        self._goes_on = True
+        self._continues = True
         if self._on_new_best is not None:
             self._on_new_best.parent = self
             self._on_new_best.init_callback(self.model)
@@ -208,13 +208,13 @@ class EvaluationCallback(EventCallback):
     def _on_rollout_start(self) -> None:
         if self.model.num_timesteps >= self._due:
             self._due = self.model.num_timesteps + self._every
-            self._goes_on = self.measure()
+            self._continues = self.measure()
 
     def _on_step(self) -> bool:
-        return self._goes_on
+        return self._continues
 
     def _on_training_end(self) -> None:
-        if self._goes_on:
+        if self._continues:
             self.measure()
 
     def measure(self) -> bool:
@@ -223,12 +223,12 @@ class EvaluationCallback(EventCallback):
         spec, client = envs.game_spec, envs.vector.client
         table = {"seats": spec.seats, "options": spec.options, "client": client, **self._given}
         chosen = policy(self.model, spec, deterministic=self._deterministic)
-        found = {bot: evaluate(chosen, spec.id, opponents=bot, **table) for bot in self._against}
-        self.evaluations.append((self.model.num_timesteps, found))
+        results = {bot: evaluate(chosen, spec.id, opponents=bot, **table) for bot in self._against}
+        self.evaluations.append((self.model.num_timesteps, results))
         tables = [each for each in self.logger.output_formats if isinstance(each, HumanOutputFormat)]
         # The tables indent the name after the slash by three.
         room = min((table.max_length for table in tables), default=0) - 3
-        for bot, evaluation in found.items():
+        for bot, evaluation in results.items():
             figures = {"": evaluation.mean, "_low": evaluation.interval[0], "_high": evaluation.interval[1]}
             for end, figure in figures.items():
                 name = f"win_rate_{bot}{end}"
@@ -238,13 +238,13 @@ class EvaluationCallback(EventCallback):
                 print(f"{self.model.num_timesteps:,} timesteps, wins against {bot}: {evaluation}")
         self.logger.record("time/total_timesteps", self.model.num_timesteps, exclude="tensorboard")
         self.logger.dump(self.model.num_timesteps)
-        goes_on = True
-        if (rate := found[self._against[-1]].mean) > self.best_mean_reward:
+        continues = True
+        if (rate := results[self._against[-1]].mean) > self.best_mean_reward:
             self.best_mean_reward = rate
             if self._best is not None:
                 self.model.save(self._best)
                 if (normalize := self.model.get_vec_normalize_env()) is not None:
                     normalize.save(f"{os.fspath(self._best).removesuffix('.zip')}_vecnormalize.pkl")
             if self._on_new_best is not None:
-                goes_on = bool(self._on_new_best.on_step())
-        return goes_on and bool(self._on_event())
+                continues = bool(self._on_new_best.on_step())
+        return continues and bool(self._on_event())

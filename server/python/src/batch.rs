@@ -108,9 +108,9 @@ impl Batch {
 
     /// Requests new episodes.
     fn reset(&self, py: Python<'_>, mask: &[u8], seed: Option<u64>, seeds: Vec<u64>) -> PyResult<Sent> {
-        let (batch, asked) =
+        let (batch, request) =
             (Arc::clone(&self.inner), Reset { mask: Bytes::copy_from_slice(mask), seed, seeds });
-        self.begin(py, async move { batch.reset(asked, None).await })
+        self.begin(py, async move { batch.reset(request, None).await })
     }
 
     /// Saves environments as a snapshot.

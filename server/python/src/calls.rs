@@ -49,8 +49,8 @@ pub(crate) async fn answer(
 ///
 /// Returns `None` for another method, and if the request names no batch.
 pub(crate) fn batch_of(method: &str, request: &Bytes) -> Option<String> {
-    let asked: v1::CreateSearchRequest = (method == CREATE_SEARCH).then(|| read(request.clone()))?.ok()?;
-    match asked.of? {
+    let request: v1::CreateSearchRequest = (method == CREATE_SEARCH).then(|| read(request.clone()))?.ok()?;
+    match request.of? {
         v1::create_search_request::Of::BatchId(id) => Some(id),
         v1::create_search_request::Of::MatchId(_) => None,
     }
@@ -80,19 +80,19 @@ fn games(core: &Core) -> Result<v1::ListGamesResponse, Error> {
     Ok(v1::ListGamesResponse { games: games.collect::<Result<_, Error>>()?, next_page_token: String::new() })
 }
 
-fn game(core: &Core, asked: &v1::GetGameRequest) -> Result<v1::GetGameResponse, Error> {
-    Ok(v1::GetGameResponse { spec: Some(messages::game_spec(&core.tables, asked)?) })
+fn game(core: &Core, request: &v1::GetGameRequest) -> Result<v1::GetGameResponse, Error> {
+    Ok(v1::GetGameResponse { spec: Some(messages::game_spec(&core.tables, request)?) })
 }
 
-async fn open(core: &Core, asked: &v1::OpenBatchRequest) -> Result<v1::OpenBatchResponse, Error> {
-    let (table, environment_config) = messages::environment_config(&core.tables, asked)?;
-    let config = asked.config.clone().unwrap_or_default();
+async fn open(core: &Core, request: &v1::OpenBatchRequest) -> Result<v1::OpenBatchResponse, Error> {
+    let (table, environment_config) = messages::environment_config(&core.tables, request)?;
+    let config = request.config.clone().unwrap_or_default();
     let options = BatchOptions {
         config: environment_config,
         environments: config.environments as usize,
         first: config.first_environment,
         seed: config.seed.unwrap_or_else(seed),
-        message_bytes: asked.max_message_bytes as usize,
+        message_bytes: request.max_message_bytes as usize,
     };
     options.check(&table)?;
     let batch = Batch::open(engine::id(), table, options, &pool()?.new_group()).await?;
@@ -102,21 +102,21 @@ async fn open(core: &Core, asked: &v1::OpenBatchRequest) -> Result<v1::OpenBatch
 
 async fn create_search(
     core: &Core,
-    asked: &v1::CreateSearchRequest,
+    request: &v1::CreateSearchRequest,
 ) -> Result<v1::CreateSearchResponse, Error> {
-    let Some(v1::create_search_request::Of::BatchId(id)) = &asked.of else {
+    let Some(v1::create_search_request::Of::BatchId(id)) = &request.of else {
         return Err(Error::field("of", "no batch", "a batch: matches need a server"));
     };
     let (batch, _) = core.batch(id)?;
-    let seats = batch.count(&asked.mask)?;
-    let message_bytes = asked.max_message_bytes as usize;
-    let options = messages::search_options(asked, seats, seed, message_bytes)?;
+    let seats = batch.count(&request.mask)?;
+    let message_bytes = request.max_message_bytes as usize;
+    let options = messages::search_options(request, seats, seed, message_bytes)?;
     options.check(batch.table().game.info(), seats)?;
     if options.places > MAX_PLACES {
         let expected = format!("at most {MAX_PLACES}, those of the worlds included");
         return Err(Error::field("places", options.places, expected));
     }
-    let information_sets = batch.information_sets(&asked.mask).await?;
+    let information_sets = batch.information_sets(&request.mask).await?;
     let table = Arc::clone(batch.table());
     let search = Search::open(engine::id(), table, options, information_sets, &pool()?.new_group()).await?;
     core.enter_search(&search);
@@ -124,16 +124,16 @@ async fn create_search(
     Ok(v1::CreateSearchResponse { search: Some(messages::search(&search)), step })
 }
 
-async fn advance(core: &Core, asked: &v1::AdvanceRequest) -> Result<v1::AdvanceResponse, Error> {
-    let search = core.search(&asked.search_id)?;
-    let step = search.advance(messages::world_actions(asked)?).await?;
+async fn advance(core: &Core, request: &v1::AdvanceRequest) -> Result<v1::AdvanceResponse, Error> {
+    let search = core.search(&request.search_id)?;
+    let step = search.advance(messages::world_actions(request)?).await?;
     Ok(v1::AdvanceResponse { step: Some(step) })
 }
 
-async fn roll_out(core: &Core, asked: &v1::RolloutRequest) -> Result<v1::RolloutResponse, Error> {
-    let search = core.search(&asked.search_id)?;
-    let (worlds, playouts, rollout) = messages::playouts(asked)?;
-    let seed = asked.seed.unwrap_or_else(seed);
+async fn roll_out(core: &Core, request: &v1::RolloutRequest) -> Result<v1::RolloutResponse, Error> {
+    let search = core.search(&request.search_id)?;
+    let (worlds, playouts, rollout) = messages::playouts(request)?;
+    let seed = request.seed.unwrap_or_else(seed);
     let rewards = search.roll_out(&worlds, playouts, rollout, seed).await?;
     Ok(v1::RolloutResponse { reward: messages::rewards(&rewards) })
 }

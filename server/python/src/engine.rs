@@ -136,9 +136,10 @@ impl Engine {
         let request = method.request(request)?;
         let batch_use = self.begin_use(py, name, &request)?;
         let work = calls::answer(Arc::clone(&self.0), name.to_owned(), request);
-        let answer = wait_for(py, timeout, batch_use, work)?.map_err(|error| refuse::refused(py, &error))?;
-        let answer = answer.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
-        messages::read(py, &method.output, answer.into())
+        let response =
+            wait_for(py, timeout, batch_use, work)?.map_err(|error| refuse::refused(py, &error))?;
+        let response = response.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        messages::read(py, &method.output, response.into())
     }
 
     /// Returns the batch with this id.

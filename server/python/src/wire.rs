@@ -352,15 +352,15 @@ impl Channel {
             grpc.unary(request, path, RawCodec).await
         };
         wire.catch_up(py);
-        let convert = move |py: Python<'_>, answer: tonic::Response<Bytes>| {
-            Ok(messages::read(py, &output, answer.into_inner())?.into_any().unbind())
+        let convert = move |py: Python<'_>, response: tonic::Response<Bytes>| {
+            Ok(messages::read(py, &output, response.into_inner())?.into_any().unbind())
         };
-        let answer = wire.finish(py, timeout, call, convert);
-        if answer.is_err() {
+        let response = wire.finish(py, timeout, call, convert);
+        if response.is_err() {
             // Tells the server that no caller waits any more.
             wire.catch_up(py);
         }
-        answer
+        response
     }
 
     /// Makes a call without waiting for its response. It is sent with the next call, or within a second.

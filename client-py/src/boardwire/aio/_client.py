@@ -357,8 +357,8 @@ class Client(Catalog, Closing):
         }
 
         async def page(token: str) -> dict[str, Any]:
-            asked = {**wanted, "page_token": token}
-            answer, _ = await self._server.ask("MatchService/ListMatches", asked, timeout=self._timeout)
+            request = {**wanted, "page_token": token}
+            answer, _ = await self._server.ask("MatchService/ListMatches", request, timeout=self._timeout)
             return answer
 
         return (_values.match_info(match) async for answer in pages(page) for match in answer["matches"])

@@ -79,13 +79,13 @@ class ObservationEncoder:
             view: `uint8[..., bytes]`, such as `Decisions.view`.
             mask: `int8[..., actions]`.
         """
-        shown = self._ids(view.copy()) if self._has_ids else self._spec.features(view)
-        return {"observation": shown, "action_mask": mask.copy()} if self._has_mask else shown
+        observation = self._ids(view.copy()) if self._has_ids else self._spec.features(view)
+        return {"observation": observation, "action_mask": mask.copy()} if self._has_mask else observation
 
     def _ids(self, view: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
         """Cuts contiguous views into fields, which share their memory except for two-byte fields."""
         cut: NDArray[Any] = np.ndarray(view.shape[:-1], self._cuts, view.data)
-        shown = {name: cut[name] for name in self._spec.fields}
+        observation = {name: cut[name] for name in self._spec.fields}
         for name in self._wide:
-            shown[name] = shown[name].astype(np.int32)
-        return shown
+            observation[name] = observation[name].astype(np.int32)
+        return observation
