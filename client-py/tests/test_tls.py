@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -22,6 +23,7 @@ from servers import tcp_server
 
 import boardwire
 from boardwire import TLS, errors
+from boardwire._process import find_binary
 
 pytestmark = pytest.mark.slow
 
@@ -82,6 +84,13 @@ def connection_error(address: str, tls: TLS | bool) -> errors.ConnectionLost:
         except errors.ConnectionLost as lost:
             return lost
     pytest.fail("the connection must fail")
+
+
+def test_the_health_command_says_that_a_server_speaks_tls(tls_server: str) -> None:
+    command = [str(find_binary()), "health", tls_server]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert f"{tls_server}: health check failed: the server speaks TLS" in result.stderr
 
 
 def test_a_match_is_played_over_tls(authorities: Authorities, tls_server: str) -> None:

@@ -6,12 +6,19 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 
 use super::address::Address;
 use boardwire_server::run::runtime;
+
+/// The first bytes that a client of HTTP/2 sends.
+const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// The first byte of a TLS alert.
+const TLS_ALERT: u8 = 0x15;
 
 /// Checks whether a running server is serving, for container health checks.
 ///
@@ -44,7 +51,23 @@ impl Health {
     async fn check(&self) -> anyhow::Result<ServingStatus> {
         let channel = self.address.endpoint()?.connect().await?;
         let request = HealthCheckRequest { service: self.service.clone() };
-        let response = HealthClient::new(channel).check(request).await;
-        Ok(response.map_err(|status| anyhow::anyhow!("{}", status.message()))?.into_inner().status())
+        match HealthClient::new(channel).check(request).await {
+            Ok(response) => Ok(response.into_inner().status()),
+            Err(_) if self.speaks_tls().await => {
+                anyhow::bail!("the server speaks TLS: let it also listen on a Unix socket, and check that")
+            }
+            Err(status) => anyhow::bail!("{}", status.message()),
+        }
+    }
+
+    /// Returns whether the server answers plaintext HTTP/2 with a TLS alert.
+    async fn speaks_tls(&self) -> bool {
+        let Address::Tcp(address) = &self.address else { return false };
+        let first_byte = async {
+            let mut stream = TcpStream::connect(address).await?;
+            stream.write_all(HTTP2_PREFACE).await?;
+            stream.read_u8().await
+        };
+        first_byte.await.is_ok_and(|byte| byte == TLS_ALERT)
     }
 }
