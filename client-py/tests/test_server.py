@@ -186,6 +186,7 @@ def test_environment_variables_of_other_servers_do_not_apply(monkeypatch: pytest
         assert limits.batch_idle_timeout == limits.match_idle_timeout == 7 * 24 * 3600
     with boardwire.connect(server_args=["--idle-timeout=90"]) as client:
         assert client.server().limits.batch_idle_timeout == 90
+        assert client.server().limits.opening_timeout == 30
     monkeypatch.setenv("BOARDWIRE_LOG_LEVEL", "nonsense")
     with pytest.raises(boardwire.errors.StartError, match="nonsense"):
         boardwire.connect()

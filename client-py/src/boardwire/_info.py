@@ -171,6 +171,7 @@ class Limits:
         environments: The maximum number of environments in all of them together.
         environments_per_caller: The maximum number of environments in those of one caller.
         batch_idle_timeout: After how many seconds the server closes an unused batch.
+        opening_timeout: Within how many seconds an agent must call `Seat.reveal`, once all have joined.
     """
 
     message_bytes: int
@@ -182,6 +183,7 @@ class Limits:
     environments: int
     environments_per_caller: int
     batch_idle_timeout: float
+    opening_timeout: float
 
 
 @dataclass(frozen=True, slots=True)

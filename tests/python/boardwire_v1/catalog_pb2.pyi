@@ -247,6 +247,7 @@ class Limits(google.protobuf.message.Message):
     ENVIRONMENTS_FIELD_NUMBER: builtins.int
     ENVIRONMENTS_PER_CALLER_FIELD_NUMBER: builtins.int
     BATCH_IDLE_TIMEOUT_FIELD_NUMBER: builtins.int
+    OPENING_TIMEOUT_FIELD_NUMBER: builtins.int
     message_bytes: builtins.int
     """The maximum size of a message that the server sends, and that LoadBatch accepts, in bytes."""
     matches: builtins.int
@@ -267,6 +268,10 @@ class Limits(google.protobuf.message.Message):
     def batch_idle_timeout(self) -> google.protobuf.duration_pb2.Duration:
         """How long an idle batch or search stays open."""
 
+    @property
+    def opening_timeout(self) -> google.protobuf.duration_pb2.Duration:
+        """How long an agent may take to call OpenDeal, once all agents have joined."""
+
     def __init__(
         self,
         *,
@@ -279,9 +284,10 @@ class Limits(google.protobuf.message.Message):
         environments: builtins.int = ...,
         environments_per_caller: builtins.int = ...,
         batch_idle_timeout: google.protobuf.duration_pb2.Duration | None = ...,
+        opening_timeout: google.protobuf.duration_pb2.Duration | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["batch_idle_timeout", b"batch_idle_timeout", "match_idle_timeout", b"match_idle_timeout"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["batch_idle_timeout", b"batch_idle_timeout", "batches", b"batches", "environments", b"environments", "environments_per_caller", b"environments_per_caller", "match_idle_timeout", b"match_idle_timeout", "matches", b"matches", "matches_per_caller", b"matches_per_caller", "message_bytes", b"message_bytes", "waiting_calls", b"waiting_calls"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["batch_idle_timeout", b"batch_idle_timeout", "match_idle_timeout", b"match_idle_timeout", "opening_timeout", b"opening_timeout"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["batch_idle_timeout", b"batch_idle_timeout", "batches", b"batches", "environments", b"environments", "environments_per_caller", b"environments_per_caller", "match_idle_timeout", b"match_idle_timeout", "matches", b"matches", "matches_per_caller", b"matches_per_caller", "message_bytes", b"message_bytes", "opening_timeout", b"opening_timeout", "waiting_calls", b"waiting_calls"]) -> None: ...
 
 global___Limits = Limits
 

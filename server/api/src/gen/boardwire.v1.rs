@@ -1756,6 +1756,9 @@ pub struct Limits {
     /// How long an idle batch or search stays open.
     #[prost(message, optional, tag = "9")]
     pub batch_idle_timeout: ::core::option::Option<::prost_types::Duration>,
+    /// How long an agent may take to call OpenDeal, once all agents have joined.
+    #[prost(message, optional, tag = "10")]
+    pub opening_timeout: ::core::option::Option<::prost_types::Duration>,
 }
 /// A game before seats and options are chosen.
 #[derive(Clone, PartialEq, ::prost::Message)]

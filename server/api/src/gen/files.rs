@@ -358,6 +358,8 @@ message Limits {
   uint32 environments_per_caller = 8;
   // How long an idle batch or search stays open.
   google.protobuf.Duration batch_idle_timeout = 9;
+  // How long an agent may take to call OpenDeal, once all agents have joined.
+  google.protobuf.Duration opening_timeout = 10;
 }
 
 // A game before seats and options are chosen.

@@ -42,6 +42,7 @@ impl Handlers {
             environments: messages::to_u32(batch_limits.environments),
             environments_per_caller: messages::to_u32(quotas.environments.unwrap_or(batch_limits.per_caller)),
             batch_idle_timeout: Some(duration(batch_limits.idle)),
+            opening_timeout: Some(duration(match_limits.opening_timeout)),
         };
         let features = self.batches.has_portable_snapshots().then(|| "lasting_snapshots".to_owned());
         let server = v1::Server {
