@@ -14,9 +14,9 @@ batch of training data is a rollout: the decisions of a few steps.
 
 The folder `runs/GAME` contains the network as `policy.onnx`, the learning curve as `curve.png`, and all
 metrics as `log.jsonl` and for TensorBoard. Each measurement writes `checkpoint.pt`. Ctrl-C ends the training
-early and saves the agent. `--resume` continues from the checkpoint; `--minutes` then counts all training, and
-sets the learning rate. If self-play has begun, the warm-up does not return. The checkpoint lacks the running
-matches and the memory of the warm-up.
+early and saves the agent. `--resume` continues from the checkpoint; `--minutes` is then the time of all
+training, from which the schedule of the learning rate follows. If self-play has begun, the warm-up does not
+return. The checkpoint lacks the running matches and the memory of the warm-up.
 
 To try: more seats; `--warm-up 0`, which is only PPO, and `--warm-up 1`; `--bots greedy mc:10`; your own
 network in place of `boardwire.torch.Network`, which takes views as the server sends them.

@@ -196,7 +196,7 @@ def test_a_determinization_is_consistent_with_the_information_state(game: str, s
         assert sample.legal_actions() == state.legal_actions()
         assert sample.information_state_string(own) == state.information_state_string(own)
         other = (own + 1) % seats
-        with pytest.raises(ValueError, match=f"not of seat {other}"):
+        with pytest.raises(ValueError, match=f"no view of seat {other}, which does not decide"):
             sample.observation_string(other)
         with pytest.raises(ValueError, match="in a match"):
             sample.resample_from_infostate(own, None)

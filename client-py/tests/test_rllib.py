@@ -15,6 +15,7 @@ from servers import tcp_server
 from tables import GAMES, MASKLESS, TABLES
 
 import boardwire
+from boardwire.envs import IllegalActionWarning
 
 pytest.importorskip("ray.rllib")
 import ray
@@ -120,16 +121,17 @@ def test_a_step_without_the_pending_agents_changes_nothing() -> None:
     environment.step(lowest(observations))
 
 
-def test_infos_say_whose_action_was_replaced() -> None:
+def test_an_illegal_action_is_replaced_with_a_warning_and_in_the_infos_of_its_agent() -> None:
     played = env(seats=2)
     observations, _ = played.reset(seed=1)
-    for agent in ("seat_0", "seat_1"):
-        illegal = int((observations[agent]["action_mask"] == 0).argmax())
-        observations, *_, infos = played.step(
-            {agent: illegal if agent == "seat_0" else lowest(observations)[agent]}
-        )
-        ((name, info),) = infos.items()
-        assert info["substituted"] == (name == "seat_0")
+    illegal = int((observations["seat_0"]["action_mask"] == 0).argmax())
+    with pytest.warns(IllegalActionWarning, match="of seat_0 was illegal") as warned:
+        observations, *_, infos = played.step({"seat_0": illegal})
+    assert warned[0].filename == __file__
+    assert not infos["seat_1"]["substituted"]
+    while "seat_0" not in observations:
+        observations, *_, infos = played.step(lowest(observations))
+    assert infos["seat_0"]["substituted"]
     played.close()
 
 

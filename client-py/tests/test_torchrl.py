@@ -32,7 +32,7 @@ def played_by_the_mask(played: Any) -> bool:
 def test_its_pettingzoo_wrapper_takes_our_defaults(game: str, make: Any, observation: Any) -> None:
     env = PettingZooWrapper(make(game, observation=observation), use_mask=True)
     check_env_specs(env, seed=1)
-    # Nothing is illegal: a warning would be an error.
+    # No action is illegal: the warning would be an error.
     played = env.rollout(200, break_when_any_done=False)
     seats = played["seat"] if make is parallel_env else played["seat_0"]
     assert seats["action_mask"].any(-1).all()

@@ -252,7 +252,10 @@ def _along(field: ViewField, axis: int, values: NDArray[np.intp]) -> NDArray[np.
 
 
 def _rows(field: ViewField, row_offsets: Mapping[str, int]) -> NDArray[np.intp]:
-    """Returns for each value the component that its place stands for; -1 for none."""
+    """Returns for each value of a field the table row that its index along the axis names; -1 for none.
+
+    A row is a number in the concatenation of all tables.
+    """
     rows = np.full(field.shape, -1)
     for index, axis in enumerate(field.axes):
         if axis.table:

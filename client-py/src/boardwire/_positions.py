@@ -26,7 +26,7 @@ _T = TypeVar("_T")
 # The number of environments that stay open, each at its last position.
 _ENVIRONMENTS = 16
 # Worlds per search, places per search for worlds and their copies, and searches that stay open.
-_WORLDS, _PLACES, _SEARCHES = 32, 512, 8
+_SEARCH_WORLDS, _SEARCH_PLACES, _OPEN_SEARCHES = 32, 512, 8
 
 #: Game, seats, options, and the address of the server, empty for the private one.
 Key = tuple[str, int, tuple[tuple[str, str], ...], str]
@@ -100,7 +100,7 @@ class World(Position):
             RuntimeError: No place is free, because the caller keeps too many positions of the search.
         """
         if self.shared and not self.worlds.free:
-            raise RuntimeError(f"at most {_PLACES} resampled states of one position can exist: delete some")
+            raise RuntimeError(f"one position can have {_SEARCH_PLACES} resampled states: delete some")
         place = self.worlds.free.pop() if self.shared else self.place
         try:
             step = self.worlds.search.advance([self.place], [action], into=[place])
@@ -171,13 +171,13 @@ class Table:
         found = next((each for each in self._searches if each.position is position and each.unused), None)
         if found is not None:
             self._searches.remove(found)
-        elif len(self._searches) == _SEARCHES:
+        elif len(self._searches) == _OPEN_SEARCHES:
             # If the caller still has positions of its worlds, their next use raises an error.
             with contextlib.suppress(BoardwireError):
                 self._searches.pop(0).search.close()
         if found is None:
             batch = self.environment_at(position).batch
-            found = _Worlds(batch.search(_WORLDS, places=_PLACES, seed=seed), position)
+            found = _Worlds(batch.search(_SEARCH_WORLDS, places=_SEARCH_PLACES, seed=seed), position)
         self._searches.append(found)
         return found.unused.pop()
 

@@ -213,7 +213,7 @@ impl<P> FieldSink<P> for LayoutBuilder {
     }
 }
 
-/// Writes a view from a position into a buffer of the caller.
+/// Writes the view of a game position into the caller's buffer.
 #[derive(Debug)]
 pub struct ViewWriter<'a, P> {
     position: &'a P,

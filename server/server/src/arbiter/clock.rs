@@ -16,8 +16,7 @@ use crate::record::DecisionTime;
 /// The maximum limit, bank and increment of a clock.
 pub(super) const MAX_CLOCK: Duration = Duration::from_hours(24);
 const MAX_STRIKES: u32 = 100;
-/// The quota for network time, in decisions (multiples of `Clock::network_allowance`): at the start of an episode, and the
-/// maximum.
+/// The quota for network time in multiples of `Clock::network_allowance`, at the start of an episode and at most.
 const INITIAL_QUOTA_DECISIONS: u32 = 3;
 const MAX_QUOTA_DECISIONS: u32 = 7;
 

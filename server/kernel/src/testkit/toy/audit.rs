@@ -76,7 +76,7 @@ impl Toy {
     }
 }
 
-/// Returns whether the seat of a draw holds its card, or has played it.
+/// Returns whether the seat that drew the card still holds it, or has played it.
 fn has_had(state: &State, draw: Draw) -> bool {
     let has_played = state.revealed().iter().any(|plays| plays[draw.seat] == Some(draw.card));
     has_played || state.hands[draw.seat].contains(draw.card)
