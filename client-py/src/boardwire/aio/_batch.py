@@ -62,7 +62,7 @@ class Batch(Closing):
     """
 
     def __init__(self, transport: BatchStream | LocalTransport, connection: Connection, token: str) -> None:
-        """Is called by `Client.open_batch`; searches go over the connection."""
+        """Is called by `Client.open_batch`; searches use `connection`."""
         self.id: str = transport.about["id"]
         self.spec = transport.spec
         config = transport.about["config"]
