@@ -5,6 +5,7 @@ from __future__ import annotations
 import unittest
 from collections.abc import Iterator
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from processes import in_child
 from tables import GAMES, TABLES
 
 import boardwire
+from boardwire import _positions
 from boardwire._shared import shared_client
 
 pyspiel = pytest.importorskip("pyspiel")
@@ -217,6 +219,36 @@ def test_a_determinization_is_consistent_with_the_information_state(game: str, s
     assert revealed(state) == known
     with pytest.raises(ValueError, match="in a match"):
         state.resample_from_infostate((own + 1) % seats, None)
+
+
+def sampled(state: Any) -> Any:
+    """Returns a determinization for the seat that decides."""
+    return state.resample_from_infostate(state.current_player(), None)
+
+
+def test_a_failed_step_of_a_determinization_frees_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    sample = sampled(after_deal(load("faraway")))
+    position, clone = sample._at, sample.clone()
+    free, action = list(position.worlds.free), sample.legal_actions()[0]
+    with monkeypatch.context() as broken:
+        broken.setattr(boardwire.Search, "advance", Mock(side_effect=boardwire.errors.CallTimeout("late")))
+        with pytest.raises(boardwire.errors.CallTimeout):
+            position.after(action)
+    assert sorted(position.worlds.free) == free
+    for state in (sample, clone):
+        state.apply_action(action)
+
+
+def test_the_least_recently_used_search_is_closed_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_positions, "_OPEN_SEARCHES", 2)
+    game, evaluator = load("faraway"), boardwire.open_spiel.RolloutEvaluator()
+    _positions.table(game.key)._restart()
+    first, second, third = (after_deal(game) for _ in range(3))
+    samples = [sampled(state) for state in (first, second, first, third)]
+    for number in (0, 2, 3):
+        assert len(evaluator.evaluate(samples[number])) == 2
+    with pytest.raises(boardwire.errors.Gone):
+        evaluator.evaluate(samples[1])
 
 
 def test_playouts_evaluate_determinizations_and_reject_states_of_a_match() -> None:

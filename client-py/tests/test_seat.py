@@ -62,9 +62,11 @@ def test_act_and_resign_observe_first_with_their_timeout(
                 return ask(kind, request, timeout)
 
             monkeypatch.setattr(each._stream, "ask", noted)
-        seat.act(first(seat.observe(wait=False, timeout=20)), wait=False, timeout=21)
+        action = first(seat.observe(wait=False, timeout=20))
+        seat.last = None
+        seat.act(action, wait=False, timeout=21)
         other.resign(timeout=22)
-    assert timeouts == [20, 21, 22, 22]
+    assert timeouts == [20, 21, 21, 22, 22]
 
 
 @TRANSPORTS

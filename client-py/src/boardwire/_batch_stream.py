@@ -79,7 +79,7 @@ class BatchRequest:
 
     Attributes:
         kind: The kind of request: `step` or `reset`.
-        request: The fields of the request.
+        fields: The fields of the request.
         rows: The environments that the response covers.
         opening: The number of the stream opening in which the request was last sent.
         response: The response; None until it arrives.
@@ -88,12 +88,12 @@ class BatchRequest:
         resets: The number of resets up to this request; a reset counts itself.
     """
 
-    __slots__ = ("failed", "kind", "opening", "request", "resets", "response", "rows", "touched")
+    __slots__ = ("failed", "fields", "kind", "opening", "resets", "response", "rows", "touched")
 
-    def __init__(self, kind: str, request: dict[str, Any], rows: slice, touched: Any, resets: int) -> None:
+    def __init__(self, kind: str, fields: dict[str, Any], rows: slice, touched: Any, resets: int) -> None:
         """Creates a request that has not been sent."""
         self.kind = kind
-        self.request = request
+        self.fields = fields
         self.rows = rows
         self.touched = touched
         self.opening = 0
@@ -162,14 +162,14 @@ class BatchStream:
                 whether the server executed that request.
             BoardwireError: The stream does not open, or it broke before an earlier response arrived.
         """
-        request = {
+        fields = {
             "batch_id": self.about["id"],
             "actions": actions,
             "first": rows.start,
             "count": rows.stop - rows.start,
             "mask": mask,
         }
-        return result_of(self._send(BatchRequest("step", request, rows, rows, self._resets.count)))
+        return result_of(self._send(BatchRequest("step", fields, rows, rows, self._resets.count)))
 
     def reset(self, mask: bytes, seed: int | None, seeds: Sequence[int]) -> BatchRequest:
         """Sends a reset, unless it repeats the last one, whose response is pending after a failed wait.
@@ -177,58 +177,58 @@ class BatchStream:
         Raises:
             BoardwireError: The stream does not open, or it broke before an earlier response arrived.
         """
-        request = {"batch_id": self.about["id"], "mask": mask, "seed": seed, "seeds": seeds}
-        if (pending := self._repeated(request)) is not None:
-            return pending
+        fields = {"batch_id": self.about["id"], "mask": mask, "seed": seed, "seeds": seeds}
+        if (repeated := self._repeated(fields)) is not None:
+            return repeated
         environments = self.about["config"]["environments"]
         touched = chosen(mask, environments)
-        reset = BatchRequest("reset", request, slice(0, environments), touched, self._resets.count + 1)
-        pending = result_of(self._send(reset))
+        reset = BatchRequest("reset", fields, slice(0, environments), touched, self._resets.count + 1)
+        request = result_of(self._send(reset))
         self._resets.record(mask)
-        return pending
+        return request
 
-    def _repeated(self, request: dict[str, Any]) -> BatchRequest | None:
+    def _repeated(self, fields: dict[str, Any]) -> BatchRequest | None:
         """Returns the last unanswered request if it is the same reset and a wait for its response failed."""
         last = self._unanswered[-1] if self._keep and self._unanswered else None
         if last is None or not last.failed or last.kind != "reset":
             return None
-        return last if all(last.request[name] == value for name, value in request.items()) else None
+        return last if all(last.fields[name] == value for name, value in fields.items()) else None
 
-    def _send(self, pending: BatchRequest) -> BatchRequest:
+    def _send(self, request: BatchRequest) -> BatchRequest:
         if self._keep:
             # The server caches one response per range: wait for these before the next request.
-            for earlier in [each for each in self._unanswered if each.overlaps(pending.rows)]:
+            for earlier in [each for each in self._unanswered if each.overlaps(request.rows)]:
                 result_of(self._wait(earlier, WAIT_SECONDS))
-            pending.request["sequence"] = int(self._sequence[pending.rows].max()) + 1
+            request.fields["sequence"] = int(self._sequence[request.rows].max()) + 1
             self._resend()
         else:
-            result_of(self._refuse_after_lost_response(pending))
-        self._transmit(pending)
-        while self._unanswered and self._unanswered[0].opening != pending.opening:
+            result_of(self._refuse_after_lost_response(request))
+        self._transmit(request)
+        while self._unanswered and self._unanswered[0].opening != request.opening:
             self._lost.append(self._unanswered.popleft())
-        self._unanswered.append(pending)
-        return pending
+        self._unanswered.append(request)
+        return request
 
-    def _refuse_after_lost_response(self, pending: BatchRequest) -> None:
+    def _refuse_after_lost_response(self, request: BatchRequest) -> None:
         """Refuses a step if an earlier response for its environments was lost and no reset followed."""
         while self._unanswered and not self._is_in_flight(self._unanswered[0]):
             self._lost.append(self._unanswered.popleft())
         self._lost = [
             each for each in self._lost if not self._resets.all_reset_since(each.touched, each.resets)
         ]
-        if pending.kind == "step" and any(each.overlaps(pending.rows) for each in self._lost):
-            remedy = result_of(self._connection.remedy(_RESET_FIRST))
-            raise ConnectionLost(f"a response was lost, so the result of its step is unknown: {remedy}")
+        if request.kind == "step" and any(each.overlaps(request.rows) for each in self._lost):
+            cause = result_of(self._connection.cause_or(_RESET_FIRST))
+            raise ConnectionLost(f"a response was lost, so the result of its step is unknown: {cause}")
 
-    def receive(self, pending: BatchRequest, timeout: float | None) -> BatchStep:
+    def receive(self, request: BatchRequest, timeout: float | None) -> BatchStep:
         """Waits for the response to a request and returns its rows.
 
         Raises:
             BoardwireError: The request was refused, or its response was lost.
         """
-        pending.failed = True
+        request.failed = True
         try:
-            response = result_of(self._wait(pending, timeout))
+            response = result_of(self._wait(request, timeout))
             if response.step is None:
                 raise response.error
         except BaseException:
@@ -236,16 +236,16 @@ class BatchStream:
             for each in self._unanswered:
                 each.failed = True
             raise
-        pending.failed = False
+        request.failed = False
         return response.step
 
-    def may_have_response(self, pending: BatchRequest) -> bool:
+    def may_have_response(self, request: BatchRequest) -> bool:
         """Returns whether the response to a request can still be received."""
-        return pending.response is None and (self._keep or self._is_in_flight(pending))
+        return request.response is None and (self._keep or self._is_in_flight(request))
 
-    def is_discarded(self, pending: BatchRequest) -> bool:
+    def is_discarded(self, request: BatchRequest) -> bool:
         """Returns whether the response is discarded: all environments of the request were reset since."""
-        return self._resets.all_reset_since(pending.touched, pending.resets)
+        return self._resets.all_reset_since(request.touched, request.resets)
 
     def require_no_pending(self) -> None:
         """Ensures that no response is pending. Single calls need this: they do not wait for the stream.
@@ -257,8 +257,8 @@ class BatchStream:
             BoardwireError: A wait has failed once more.
         """
         if self._keep:
-            for pending in [each for each in self._unanswered if each.failed]:
-                result_of(self._wait(pending, WAIT_SECONDS))
+            for request in [each for each in self._unanswered if each.failed]:
+                result_of(self._wait(request, WAIT_SECONDS))
         if self._unanswered and (self._keep or self._stream.is_open):
             raise RuntimeError("a response is pending: call `recv` first")
 
@@ -316,26 +316,26 @@ class BatchStream:
     def _store_sequence(self, rows: slice, step: Any) -> None:
         self._sequence[rows] = step.sequence
 
-    def _is_in_flight(self, pending: BatchRequest) -> bool:
-        return self._stream.is_open and pending.opening == self._stream.openings
+    def _is_in_flight(self, request: BatchRequest) -> bool:
+        return self._stream.is_open and request.opening == self._stream.openings
 
     def _resend(self) -> None:
-        for pending in self._unanswered:
-            if not self._is_in_flight(pending):
-                self._transmit(pending)
+        for request in self._unanswered:
+            if not self._is_in_flight(request):
+                self._transmit(request)
 
-    def _transmit(self, pending: BatchRequest) -> None:
-        self._stream.send({pending.kind: pending.request})
-        pending.opening = self._stream.openings
+    def _transmit(self, request: BatchRequest) -> None:
+        self._stream.send({request.kind: request.fields})
+        request.opening = self._stream.openings
 
-    def _wait(self, pending: BatchRequest, timeout: float | None) -> _core.BatchResponse:
+    def _wait(self, request: BatchRequest, timeout: float | None) -> _core.BatchResponse:
         due, again = deadline(timeout), self._keep
-        while pending.response is None:
+        while request.response is None:
             if self._keep:
                 self._resend()
-            elif not self._is_in_flight(pending):
-                remedy = result_of(self._connection.remedy(_RESET_FIRST))
-                raise ConnectionLost(f"the stream broke before the response arrived: {remedy}")
+            elif not self._is_in_flight(request):
+                cause = result_of(self._connection.cause_or(_RESET_FIRST))
+                raise ConnectionLost(f"the stream broke before the response arrived: {cause}")
             try:
                 response = result_of(self._stream.receive(timeout))
             except ConnectionLost as lost:
@@ -348,4 +348,4 @@ class BatchStream:
             first.response = response
             if response.step is not None:
                 self._store_sequence(first.rows, response.step)
-        return pending.response
+        return request.response

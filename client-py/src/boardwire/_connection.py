@@ -179,14 +179,14 @@ class Connection:
             message = f"no response from {self.address} ({error.message})"
             # A message with a reason already says what to do.
             if not error.reason:
-                message = f"{message}: {result_of(self.remedy(advice))}"
+                message = f"{message}: {result_of(self.cause_or(advice))}"
             return ConnectionLost(message, code=error.code, reason=error.reason)
         if self._restart_note and error.reason in _UNKNOWN_REASONS:
             message = f"{error.message}; {self._restart_note}"
             return type(error)(message, code=error.code, reason=error.reason, metadata=error.metadata)
         return error
 
-    def remedy(self, advice: str) -> str:
+    def cause_or(self, advice: str) -> str:
         """Returns why the server is gone, if the client knows it; else `advice`."""
         return result_of(in_thread(self._reason_gone)) or advice
 

@@ -115,7 +115,7 @@ class LocalTransport:
         self._resets.record(mask)
         return result_of(ready(request))
 
-    def _started(self, rows: slice, call: _core.Sent) -> _LocalRequest:
+    def _started(self, rows: slice, call: _core.PendingStep) -> _LocalRequest:
         request = _LocalRequest(rows, call, self._resets.count)
         self._pending.append(request)
         return request
@@ -191,5 +191,5 @@ class _LocalRequest:
     """
 
     rows: slice
-    call: _core.Sent
+    call: _core.PendingStep
     resets: int

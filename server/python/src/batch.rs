@@ -13,9 +13,9 @@ use pyo3::types::PyBytes;
 use crate::array;
 use crate::columns::Columns;
 use crate::engine::{self, Core};
-use crate::fork::{CallCount, Use};
+use crate::fork::{CallCount, CallGuard};
+use crate::pending_step::{PendingStep, Stepped};
 use crate::refuse;
-use crate::sent::{Sent, Stepped};
 use crate::shape::Shape;
 use crate::step::Step;
 use crate::wait::PendingCall;
@@ -30,20 +30,20 @@ pub(crate) struct Batch {
     shape: Arc<Shape>,
     /// The engine that has the batch: in a forked process, that of the process once it has adopted the batch.
     core: Mutex<Arc<Core>>,
-    uses: Arc<CallCount>,
+    call_count: Arc<CallCount>,
 }
 
 impl Batch {
-    pub(crate) fn new(batch: Arc<Inner>, uses: Arc<CallCount>, core: Arc<Core>) -> Self {
+    pub(crate) fn new(batch: Arc<Inner>, call_count: Arc<CallCount>, core: Arc<Core>) -> Self {
         let info = batch.table().game.info();
         let (seats, actions) = (info.seats.into(), info.actions.count());
         let shape = Shape::new(&messages::batch(&batch), seats, info.layout.bytes(), actions);
-        Self { shape: Arc::new(shape), inner: batch, core: Mutex::new(core), uses }
+        Self { shape: Arc::new(shape), inner: batch, core: Mutex::new(core), call_count }
     }
 
     /// Moves the batch to the engine of this process, so that searches can sample from it.
     pub(crate) fn move_to(&self, core: &Arc<Core>) {
-        core.enter_batch(&self.inner, &self.uses);
+        core.enter_batch(&self.inner, &self.call_count);
         *self.core.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(core);
     }
 
@@ -53,14 +53,18 @@ impl Batch {
     }
 
     /// Marks the batch as in use by a call.
-    fn begin_use(&self, py: Python<'_>) -> PyResult<Use> {
-        self.uses.begin(py, &self.inner)
+    fn begin_call(&self, py: Python<'_>) -> PyResult<CallGuard> {
+        self.call_count.begin(py, &self.inner)
     }
 
     /// Starts work that results in a step, and runs it as far as possible without waiting.
-    fn begin(&self, py: Python<'_>, work: impl Future<Output = Stepped> + Send + 'static) -> PyResult<Sent> {
-        let batch_use = self.begin_use(py)?;
-        Ok(Sent::new(&self.shape, py.detach(|| PendingCall::begin(work)), batch_use))
+    fn begin(
+        &self,
+        py: Python<'_>,
+        work: impl Future<Output = Stepped> + Send + 'static,
+    ) -> PyResult<PendingStep> {
+        let guard = self.begin_call(py)?;
+        Ok(PendingStep::new(&self.shape, py.detach(|| PendingCall::begin(work)), guard))
     }
 
     /// Runs work and waits at most `timeout` seconds for its result.
@@ -70,7 +74,7 @@ impl Batch {
         timeout: Option<f64>,
         work: impl Future<Output = Result<T, Error>> + Send + 'static,
     ) -> PyResult<T> {
-        let done = engine::wait_for(py, timeout, Some(self.begin_use(py)?), work)?;
+        let done = engine::wait_for(py, timeout, Some(self.begin_call(py)?), work)?;
         done.map_err(|error| refuse::refused(py, &error))
     }
 }
@@ -86,11 +90,11 @@ impl Batch {
         if indices.len() != self.inner.options().environments {
             return Ok(None);
         }
-        let batch_use = self.begin_use(py)?;
+        let guard = self.begin_call(py)?;
         let few = indices.len() <= SMALL_BATCH;
         let step = || self.inner.step_at_once(0, 0, Actions::of_all(indices));
         let stepped = if few { step() } else { py.detach(step) };
-        drop(batch_use);
+        drop(guard);
         match stepped {
             Ok(Ok(rows)) => Ok(Some(Step::new(&self.shape, Columns::Played(rows)))),
             Ok(Err(refused)) => Err(refuse::refused(py, &refused)),
@@ -99,7 +103,14 @@ impl Batch {
     }
 
     /// Sends actions for `count` environments, starting at environment `first`.
-    fn send(&self, py: Python<'_>, first: u32, count: u32, actions: &[u8], mask: &[u8]) -> PyResult<Sent> {
+    fn send(
+        &self,
+        py: Python<'_>,
+        first: u32,
+        count: u32,
+        actions: &[u8],
+        mask: &[u8],
+    ) -> PyResult<PendingStep> {
         let actions =
             Actions { indices: Bytes::copy_from_slice(actions), mask: Bytes::copy_from_slice(mask) };
         let batch = Arc::clone(&self.inner);
@@ -107,7 +118,13 @@ impl Batch {
     }
 
     /// Requests new episodes.
-    fn reset(&self, py: Python<'_>, mask: &[u8], seed: Option<u64>, seeds: Vec<u64>) -> PyResult<Sent> {
+    fn reset(
+        &self,
+        py: Python<'_>,
+        mask: &[u8],
+        seed: Option<u64>,
+        seeds: Vec<u64>,
+    ) -> PyResult<PendingStep> {
         let (batch, request) =
             (Arc::clone(&self.inner), Reset { mask: Bytes::copy_from_slice(mask), seed, seeds });
         self.begin(py, async move { batch.reset(request, None).await })
@@ -136,7 +153,7 @@ impl Batch {
 
     /// Ends the batch. Pending and later requests are refused.
     fn close(&self, py: Python<'_>) {
-        if let Ok(_batch_use) = self.begin_use(py) {
+        if let Ok(_guard) = self.begin_call(py) {
             py.detach(|| self.end());
         }
     }
@@ -144,7 +161,7 @@ impl Batch {
 
 impl Drop for Batch {
     fn drop(&mut self) {
-        if self.uses.is_inherited() {
+        if self.call_count.is_inherited() {
             // In this process the lock of the batch's pool may stay locked forever. The parent ends the batch.
             std::mem::forget(Arc::clone(&self.inner));
             return;

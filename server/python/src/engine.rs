@@ -16,9 +16,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::batch::Batch;
-use crate::fork::{CallCount, Use};
+use crate::fork::{CallCount, CallGuard};
 use crate::messages::{self, Method};
-use crate::sent::seconds;
+use crate::pending_step::seconds;
 use crate::wait::PendingCall;
 use crate::{calls, fork, refuse};
 
@@ -60,11 +60,11 @@ impl Drop for Core {
 }
 
 /// A batch, and the count of its pending calls.
-type Used = (Arc<Inner>, Arc<CallCount>);
+type CountedBatch = (Arc<Inner>, Arc<CallCount>);
 
 #[derive(Default)]
 struct Held {
-    batches: HashMap<String, Used>,
+    batches: HashMap<String, CountedBatch>,
     searches: HashMap<String, Arc<Search>>,
 }
 
@@ -73,13 +73,13 @@ impl Core {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn enter_batch(&self, batch: &Arc<Inner>, uses: &Arc<CallCount>) {
-        self.lock().batches.insert(batch.id().to_owned(), (Arc::clone(batch), Arc::clone(uses)));
+    pub(crate) fn enter_batch(&self, batch: &Arc<Inner>, call_count: &Arc<CallCount>) {
+        self.lock().batches.insert(batch.id().to_owned(), (Arc::clone(batch), Arc::clone(call_count)));
     }
 
     /// # Errors
     /// There is no batch with this id.
-    pub(crate) fn batch(&self, id: &str) -> Result<Used, Error> {
+    pub(crate) fn batch(&self, id: &str) -> Result<CountedBatch, Error> {
         self.lock().batches.get(id).cloned().ok_or_else(|| Error::BatchUnknown { batch_id: id.to_owned() })
     }
 
@@ -134,18 +134,17 @@ impl Engine {
     ) -> PyResult<Bound<'py, PyDict>> {
         let method = Method::named(name)?;
         let request = method.request(request)?;
-        let batch_use = self.begin_use(py, name, &request)?;
+        let guard = self.begin_call(py, name, &request)?;
         let work = calls::answer(Arc::clone(&self.0), name.to_owned(), request);
-        let response =
-            wait_for(py, timeout, batch_use, work)?.map_err(|error| refuse::refused(py, &error))?;
+        let response = wait_for(py, timeout, guard, work)?.map_err(|error| refuse::refused(py, &error))?;
         let response = response.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
         messages::read(py, &method.output, response.into())
     }
 
     /// Returns the batch with this id.
     fn batch(&self, py: Python<'_>, id: &str) -> PyResult<Batch> {
-        let (batch, uses) = self.0.batch(id).map_err(|error| refuse::refused(py, &error))?;
-        Ok(Batch::new(batch, uses, Arc::clone(&self.0)))
+        let (batch, call_count) = self.0.batch(id).map_err(|error| refuse::refused(py, &error))?;
+        Ok(Batch::new(batch, call_count, Arc::clone(&self.0)))
     }
 
     /// Takes over a batch that was opened before this process was forked.
@@ -169,23 +168,23 @@ impl Engine {
 
 impl Engine {
     /// Marks the batch that a call names as in use by the call. Returns `None` if the call names no batch.
-    fn begin_use(&self, py: Python<'_>, method: &str, request: &Bytes) -> PyResult<Option<Use>> {
+    fn begin_call(&self, py: Python<'_>, method: &str, request: &Bytes) -> PyResult<Option<CallGuard>> {
         let named = calls::batch_of(method, request).and_then(|id| self.0.batch(&id).ok());
-        named.map(|(batch, uses)| uses.begin(py, &batch)).transpose()
+        named.map(|(batch, call_count)| call_count.begin(py, &batch)).transpose()
     }
 }
 
 /// Runs work and waits for its result, which may be a refusal. Meanwhile Python's lock is released.
 ///
-/// `batch_use` marks a batch as in use until the work ends, if the work uses one.
+/// `guard` marks a batch as in use until the work ends, if the work uses one.
 ///
 /// # Errors
 /// The work exceeds the timeout, or a signal handler raises. Threads may still continue the
-/// work, so `batch_use` then stays pending.
+/// work, so `guard` then stays pending.
 pub(crate) fn wait_for<T: Send>(
     py: Python<'_>,
     timeout: Option<f64>,
-    batch_use: Option<Use>,
+    guard: Option<CallGuard>,
     work: impl Future<Output = T> + Send + 'static,
 ) -> PyResult<T> {
     let mut call = py.detach(|| PendingCall::begin(work));
@@ -193,7 +192,7 @@ pub(crate) fn wait_for<T: Send>(
     match (waited, call) {
         (Ok(_), PendingCall::Done(done)) => Ok(done),
         (waited, _) => {
-            batch_use.into_iter().for_each(Use::leave);
+            guard.into_iter().for_each(CallGuard::leave);
             Err(waited.err().unwrap_or_else(|| refuse::too_late(py, timeout)))
         }
     }

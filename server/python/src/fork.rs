@@ -69,8 +69,8 @@ pub(crate) struct CallCount {
 
 /// A pending call of a batch.
 #[derive(Debug)]
-pub(crate) struct Use {
-    uses: Arc<CallCount>,
+pub(crate) struct CallGuard {
+    call_count: Arc<CallCount>,
     forks: u64,
 }
 
@@ -89,11 +89,11 @@ impl CallCount {
         self.forks.load(Ordering::Relaxed) != forks()
     }
 
-    /// Starts a call of `batch`, whose uses these are. In a child, the first call moves the batch to the child's pool.
+    /// Starts a call of `batch`, whose calls this counts. In a child, the first call moves the batch to the child's pool.
     ///
     /// # Errors
     /// The batch is torn, or the fork depth of this process is `MAX_FORK_DEPTH` or more.
-    pub(crate) fn begin(self: &Arc<Self>, py: Python<'_>, batch: &Batch) -> PyResult<Use> {
+    pub(crate) fn begin(self: &Arc<Self>, py: Python<'_>, batch: &Batch) -> PyResult<CallGuard> {
         if self.is_inherited() {
             if self.is_torn() {
                 return Err(refuse::torn(py));
@@ -103,11 +103,11 @@ impl CallCount {
             self.forks.store(forks(), Ordering::Relaxed);
         }
         self.pending.fetch_add(1, Ordering::Relaxed);
-        Ok(Use { uses: Arc::clone(self), forks: forks() })
+        Ok(CallGuard { call_count: Arc::clone(self), forks: forks() })
     }
 }
 
-impl Use {
+impl CallGuard {
     /// Keeps the call counted as pending forever: threads may still work on it, although its caller no longer waits.
     pub(crate) fn leave(self) {
         std::mem::forget(self);
@@ -119,11 +119,11 @@ impl Use {
     }
 }
 
-impl Drop for Use {
+impl Drop for CallGuard {
     fn drop(&mut self) {
         // A call that started in another process stays pending forever in this one.
         if !self.is_torn() {
-            self.uses.pending.fetch_sub(1, Ordering::Relaxed);
+            self.call_count.pending.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }

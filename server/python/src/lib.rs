@@ -15,8 +15,8 @@ mod features;
 mod fork;
 mod messages;
 mod painter;
+mod pending_step;
 mod refuse;
-mod sent;
 mod shape;
 mod step;
 mod wait;
@@ -73,7 +73,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<batch::Batch>()?;
     module.add_class::<features::Features>()?;
     module.add_class::<painter::Painter>()?;
-    module.add_class::<sent::Sent>()?;
+    module.add_class::<pending_step::PendingStep>()?;
     module.add_class::<step::Step>()?;
     module.add_class::<wire::Channel>()?;
     module.add_class::<wire::CallStream>()?;

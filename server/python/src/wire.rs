@@ -34,7 +34,7 @@ use tonic::{Request, Status};
 
 use crate::fork::Own;
 use crate::messages::{self, Method};
-use crate::sent::seconds;
+use crate::pending_step::seconds;
 use crate::wait::SIGNAL_CHECK_INTERVAL;
 use crate::{awaiting, refuse};
 use address::Address;

@@ -334,8 +334,8 @@ class BatchPart:
                 actions and do not change: they repeat their rows, without reward.
         """
         chosen = packed(where, self.environments)
-        array = self._bytes(actions, where)
-        self._sent.append(await self._transport.step(self.rows, array, chosen))
+        indices = self._bytes(actions, where)
+        self._sent.append(await self._transport.step(self.rows, indices, chosen))
 
     async def recv(self, *, timeout: float | None = WAIT_SECONDS) -> BatchStep:
         """Waits for the response to the earliest `send` whose response is pending, and returns its rows.

@@ -170,14 +170,14 @@ class Connection:
         if isinstance(error, ConnectionLost) and error.reason in _CLIENT_REASONS:
             message = f"no response from {self.address} ({error.message})"
             if not error.reason:
-                message = f"{message}: {await self.remedy(advice)}"
+                message = f"{message}: {await self.cause_or(advice)}"
             return ConnectionLost(message, code=error.code, reason=error.reason)
         if self._restart_note and error.reason in _UNKNOWN_REASONS:
             message = f"{error.message}; {self._restart_note}"
             return type(error)(message, code=error.code, reason=error.reason, metadata=error.metadata)
         return error
 
-    async def remedy(self, advice: str) -> str:
+    async def cause_or(self, advice: str) -> str:
         """Returns why the server is gone, if the client knows it; else `advice`."""
         return await in_thread(self._reason_gone) or advice
 

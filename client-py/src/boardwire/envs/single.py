@@ -123,7 +123,7 @@ class BoardwireEnv(SeatEnv, gymnasium.Env[Any, np.int64]):
         """Plays the agent's action and the opponents' actions up to the agent's next decision.
 
         Raises:
-            ResetNeeded: The environment was not reset.
+            ResetNeeded: The environment was not reset, or the last reset or step failed.
             ValueError: An opponent's policy chose an illegal action; reset the environment.
             IllegalAction: The action does not exist, or it is illegal now and `illegal_actions` is `reject`.
             EpisodeOver: The episode has ended.

@@ -186,7 +186,7 @@ class BoardwireVectorEnv(SeatEnv, gymnasium.vector.VectorEnv[Any, Any, NDArray[A
             actions: `int[num_envs]`.
 
         Raises:
-            ResetNeeded: The environment was not reset.
+            ResetNeeded: The environment was not reset, or the last reset or step failed.
             ValueError: An opponent's policy chose an illegal action; reset all environments.
             EpisodeOver: The mode is `DISABLED` and an episode has ended; no environment was stepped.
             IllegalAction: An action is illegal and `illegal_actions` is `reject`; no environment was stepped.

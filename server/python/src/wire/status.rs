@@ -61,11 +61,11 @@ pub(crate) fn raised(py: Python<'_>, status: &Status, state: ConnectionState) ->
         None => (status.code(), "", status.message().to_owned()),
     };
     let info = status.get_details_error_info();
-    let (sent, metadata) = info.map(|info| (info.reason, info.metadata)).unwrap_or_default();
+    let (server_reason, metadata) = info.map(|info| (info.reason, info.metadata)).unwrap_or_default();
     let reason = match code {
         Code::DeadlineExceeded => refuse::TIMED_OUT,
-        _ if sent.is_empty() => reason,
-        _ => &sent,
+        _ if server_reason.is_empty() => reason,
+        _ => &server_reason,
     };
     refuse::raised(py, &name(code), reason, &message, metadata)
 }

@@ -9,7 +9,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::columns::Columns;
-use crate::fork::Use;
+use crate::fork::CallGuard;
 use crate::refuse;
 use crate::shape::Shape;
 use crate::step::Step;
@@ -23,32 +23,32 @@ pub(crate) type Stepped = Result<batch::Step, Error>;
 
 /// A pending step or reset.
 #[pyclass(frozen, module = "boardwire._core")]
-pub(crate) struct Sent {
+pub(crate) struct PendingStep {
     shape: Arc<Shape>,
     /// `None` once the caller has received the response.
-    call: Mutex<Option<(PendingCall<Stepped>, Use)>>,
+    call: Mutex<Option<(PendingCall<Stepped>, CallGuard)>>,
 }
 
-impl Sent {
-    pub(crate) fn new(shape: &Arc<Shape>, call: PendingCall<Stepped>, batch_use: Use) -> Self {
-        Self { shape: Arc::clone(shape), call: Mutex::new(Some((call, batch_use))) }
+impl PendingStep {
+    pub(crate) fn new(shape: &Arc<Shape>, call: PendingCall<Stepped>, guard: CallGuard) -> Self {
+        Self { shape: Arc::clone(shape), call: Mutex::new(Some((call, guard))) }
     }
 }
 
-impl Drop for Sent {
+impl Drop for PendingStep {
     fn drop(&mut self) {
         let call = self.call.get_mut().unwrap_or_else(PoisonError::into_inner);
         match call.take() {
             // To drop it would take locks that no thread of this process releases.
             Some(torn) if torn.1.is_torn() => std::mem::forget(torn),
-            Some((PendingCall::Waiting(..), batch_use)) => batch_use.leave(),
+            Some((PendingCall::Waiting(..), guard)) => guard.leave(),
             Some((PendingCall::Done(_), _)) | None => {}
         }
     }
 }
 
 #[pymethods]
-impl Sent {
+impl PendingStep {
     /// Waits for the response, at most `timeout` seconds. Returns whether the response is available.
     fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<bool> {
         let due = Instant::now().checked_add(seconds(timeout));
@@ -56,8 +56,8 @@ impl Sent {
             let left = due.map_or(Duration::MAX, |due| due.saturating_duration_since(Instant::now()));
             match self.call.try_lock() {
                 Ok(mut call) => {
-                    let Some((call, batch_use)) = &mut *call else { return Ok(true) };
-                    if batch_use.is_torn() {
+                    let Some((call, guard)) = &mut *call else { return Ok(true) };
+                    if guard.is_torn() {
                         return Err(refuse::torn(py));
                     }
                     return call.wait(py, left);
