@@ -106,13 +106,71 @@ pub trait Views: Setup {
     fn view(&self, state: &Self::State, viewer: Viewer, out: &mut [u8]);
 }
 
-/// The texts for people and language models. This trait is required.
-pub trait Texts: Setup {
-    /// Writes the content of `viewer`'s view as text of several lines.
+/// The texts for people and language models. Only [`text`](Self::text) is required.
+///
+/// All texts use the same name for the same thing, and a name stands for one thing only.
+pub trait Texts: Choices {
+    /// Writes the content of `viewer`'s view as text of several lines. The reader has no other source: the text
+    /// describes every component that it names.
     ///
     /// # Errors
     /// The errors of `out`.
     fn text(&self, state: &Self::State, viewer: Viewer, out: &mut dyn fmt::Write) -> fmt::Result;
+
+    /// Writes what the legal action `action` of `seat` does in this position, without a line break. No two legal
+    /// actions have the same phrase. It depends only on what `seat` knows. By default it is the label.
+    ///
+    /// # Errors
+    /// The errors of `out`.
+    fn phrase(
+        &self,
+        _state: &Self::State,
+        _seat: Seat,
+        action: Self::Action,
+        out: &mut dyn fmt::Write,
+    ) -> fmt::Result {
+        out.write_str(self.info().actions.label(self.encode(action)).unwrap_or_default())
+    }
+
+    /// Writes what `viewer` saw when `choice.0` chose `choice.1`, in lines of text. The choice led from `before` to
+    /// `after`.
+    ///
+    /// For the choice of another seat, the report depends only on the views of `viewer` before and after. By default it
+    /// is empty then, and for the viewer's own choice it is the phrase.
+    ///
+    /// # Errors
+    /// The errors of `out`.
+    fn report(
+        &self,
+        before: &Self::State,
+        choice: (Seat, Self::Action),
+        _after: &Self::State,
+        viewer: Seat,
+        out: &mut dyn fmt::Write,
+    ) -> fmt::Result {
+        let (seat, action) = choice;
+        if seat != viewer {
+            return Ok(());
+        }
+        write!(out, "{seat} (you): ")?;
+        self.phrase(before, seat, action, out)?;
+        out.write_str("\n")
+    }
+
+    /// Returns the names in texts, phrases, labels and rules that a reader may know from elsewhere. A request can
+    /// exchange them for neutral ones.
+    fn names(&self) -> Vec<NameGroup> {
+        Vec::new()
+    }
+}
+
+/// Names of one kind, such as the cities of a board. A permutation exchanges `names[i]` for `KIND j`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NameGroup {
+    /// The neutral word, such as `city`.
+    pub kind: &'static str,
+    /// The names as the texts write them. Upper and lower case count as equal, and a plural with `s` is found too.
+    pub names: Vec<String>,
 }
 
 /// The hidden information of a game. For games that hide nothing, all is optional: `impl Hidden for MyGame {}`.
@@ -212,6 +270,17 @@ pub struct GameType {
     pub streams: &'static [&'static str],
     /// The catalogue compiled into the binary, as JSON.
     pub catalogue: &'static str,
+    /// The rules in Markdown. The section `## How to play` is a summary for players, at most 200 words.
+    pub rules: &'static str,
+}
+
+impl GameType {
+    /// Returns the section `How to play` of the rules, without its heading; empty if there is none.
+    #[must_use]
+    pub fn how_to_play(&self) -> &'static str {
+        let section = self.rules.split_once("\n## How to play\n").map_or("", |(_, rest)| rest);
+        section.split_once("\n## ").map_or(section, |(section, _)| section).trim()
+    }
 }
 
 /// The facts of one table: a game with its catalogue, seats and options.

@@ -7,7 +7,7 @@
 //! compare their Water Sources.
 //!
 //! [`state`] has the state, [`turn`] the course of play, [`scoring`] the effects of activations, and [`memory`] what a
-//! seat knows of the drafts. Clause ids such as RA-1.1 refer to `docs/rules/rauha.md`.
+//! seat knows of the drafts. Clause ids such as RA-1.1 refer to `server/games/rules/rauha.md`.
 
 mod action;
 mod audit;
@@ -78,6 +78,7 @@ impl Setup for Rauha {
         options: &[SIDE],
         streams: &["the cards of Age 1", "the cards of Age 2", "the first leader"],
         catalogue: include_str!("../../catalogues/rauha.json"),
+        rules: include_str!("../../rules/rauha.md"),
     };
 
     fn new(

@@ -5,6 +5,7 @@
 mod law;
 mod position;
 mod table;
+mod texts;
 mod whole;
 
 use std::sync::Arc;
@@ -73,6 +74,8 @@ fn check_position<G: Estimate>(episode: &Episode<G>, rng: &mut RngStream, varied
     check(Law::Reduced, position::check_reduced_samples(episode, rng));
     check(Law::CommitsCommute, position::commits_commute(episode, rng));
     check(Law::CommitsHidden, position::commits_stay_hidden(episode, rng));
+    check(Law::Phrases, texts::phrases_are_unique(episode));
+    check(Law::Reports, texts::reports_follow_from_views(episode, rng));
     check(Law::Refusals, position::refusals_change_nothing(episode));
     check(Law::Restored, position::a_restored_position_is_equal(episode));
     check(Law::Small, position::the_state_is_small(episode));

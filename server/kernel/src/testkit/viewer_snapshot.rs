@@ -1,6 +1,6 @@
 //! Everything that a viewer is shown of a position.
 
-use crate::{ActionSet, Game, SeatSet, Viewer};
+use crate::{ActionSet, Game, Seat, SeatSet, Viewer};
 
 /// Everything that a viewer is shown of a position. Positions that differ only in what the viewer may not know show
 /// it the same.
@@ -9,6 +9,7 @@ pub struct ViewerSnapshot {
     view: Vec<u8>,
     text: String,
     legal: ActionSet,
+    phrases: Vec<String>,
     pending: SeatSet,
 }
 
@@ -24,7 +25,8 @@ impl ViewerSnapshot {
         let mut text = String::new();
         game.text(state, viewer, &mut text).expect("writing to a string does not fail");
         let legal = viewer.seat().map_or(ActionSet::EMPTY, |seat| game.legal(state, seat));
-        Self { view, text, legal, pending: game.pending(state) }
+        let phrases = viewer.seat().map_or(Vec::new(), |seat| phrases(game, state, seat));
+        Self { view, text, legal, phrases, pending: game.pending(state) }
     }
 
     /// Returns the seats with a pending decision.
@@ -32,4 +34,18 @@ impl ViewerSnapshot {
     pub fn pending(&self) -> SeatSet {
         self.pending
     }
+}
+
+/// Returns the phrases of the legal actions of `seat`, in index order.
+///
+/// # Panics
+/// When the game fails to write a phrase.
+pub(super) fn phrases<G: Game>(game: &G, state: &G::State, seat: Seat) -> Vec<String> {
+    let phrase = |index| {
+        let mut phrase = String::new();
+        let action = game.decode(index).expect("a legal action is in the action space");
+        game.phrase(state, seat, action, &mut phrase).expect("writing to a string does not fail");
+        phrase
+    };
+    game.legal(state, seat).iter().map(phrase).collect()
 }

@@ -57,6 +57,10 @@ laws! {
     CommitsCommute = "simultaneous choices commute",
     /// No other viewer can see a choice while other decisions are pending.
     CommitsHidden = "other seats cannot see a commit",
+    /// The phrases of legal actions are unique and take one line.
+    Phrases = "each legal action has its own phrase",
+    /// A report of another seat's choice tells a viewer nothing that its views before and after do not determine.
+    Reports = "a report depends only on what its viewer sees",
     /// A choice is refused for the right reason, and state and random streams stay unchanged.
     Refusals = "a refused action changes nothing",
     /// An episode restored at any ply continues to the same end.

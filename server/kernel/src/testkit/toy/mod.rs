@@ -68,6 +68,7 @@ impl Setup for Toy {
         }],
         streams: &["deal", "draw"],
         catalogue: include_str!("catalogue.json"),
+        rules: include_str!("rules.md"),
     };
 
     fn new(

@@ -3,8 +3,8 @@
 use std::fmt::{self, Write};
 
 use super::state::{Cards, Phase, Placement, ROUNDS, State};
-use super::{CardId, Toy};
-use crate::{Seat, Texts, Viewer};
+use super::{Action, CardId, Toy};
+use crate::{NameGroup, Seat, Texts, Viewer};
 
 impl Texts for Toy {
     fn text(&self, state: &State, viewer: Viewer, out: &mut dyn Write) -> fmt::Result {
@@ -35,6 +35,46 @@ impl Texts for Toy {
             writeln!(out, "round {round}: {} {done} {card}", draw.seat)?;
         }
         writeln!(out, "deck: {} cards", state.deck.len())
+    }
+
+    fn phrase(&self, state: &State, seat: Seat, action: Action, out: &mut dyn Write) -> fmt::Result {
+        let drawn = state.draws.iter().flatten().rfind(|draw| draw.seat == seat);
+        match (action, drawn) {
+            (Action::Play(card), _) => write!(out, "play {}", self.card(card).name),
+            (Action::Keep, Some(draw)) => write!(out, "keep {}", self.card(draw.card).name),
+            (Action::Bury, Some(draw)) => write!(out, "bury {}", self.card(draw.card).name),
+            (Action::Keep | Action::Bury, None) => out.write_str("keep or bury a card"),
+        }
+    }
+
+    fn report(
+        &self,
+        before: &State,
+        (seat, action): (Seat, Action),
+        after: &State,
+        viewer: Seat,
+        out: &mut dyn Write,
+    ) -> fmt::Result {
+        // All cards are revealed after the last choice.
+        if before.phase == Phase::Play {
+            if after.phase == Phase::Play {
+                return Ok(());
+            }
+            let played = after.revealed().last().expect("all have chosen").of(self.seats);
+            return Seat::all(self.seats)
+                .zip(played.iter().flatten())
+                .try_for_each(|(seat, card)| writeln!(out, "{seat} played {}", self.card(*card).name));
+        }
+        let draw = after.draws.iter().flatten().rfind(|draw| draw.seat == seat);
+        let seen = draw.filter(|draw| self.has_seen(viewer.into(), **draw));
+        let card = seen.map_or("a card", |draw| &self.card(draw.card).name);
+        let verb = if action == Action::Keep { "keeps" } else { "buries" };
+        writeln!(out, "{seat} {verb} {card}")
+    }
+
+    fn names(&self) -> Vec<NameGroup> {
+        let names = self.catalogue.components.cards.iter().map(|card| card.name.clone()).collect();
+        vec![NameGroup { kind: "card", names }]
     }
 }
 

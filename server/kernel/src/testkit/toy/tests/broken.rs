@@ -300,6 +300,33 @@ impl Texts for Broken {
         }
         out.write_str(&text)
     }
+
+    fn phrase(
+        &self,
+        state: &BrokenState,
+        seat: Seat,
+        action: Action,
+        out: &mut dyn fmt::Write,
+    ) -> fmt::Result {
+        if self.is(Flaw::SharesAPhrase) {
+            return out.write_str("choose");
+        }
+        self.toy.phrase(&state.toy, seat, action, out)
+    }
+
+    fn report(
+        &self,
+        before: &BrokenState,
+        choice: (Seat, Action),
+        after: &BrokenState,
+        viewer: Seat,
+        out: &mut dyn fmt::Write,
+    ) -> fmt::Result {
+        if self.is(Flaw::ReportsACommit) {
+            write!(out, "{:?}", choice.1)?;
+        }
+        self.toy.report(&before.toy, choice, &after.toy, viewer, out)
+    }
 }
 
 impl Hidden for Broken {

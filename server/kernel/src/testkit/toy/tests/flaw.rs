@@ -73,6 +73,10 @@ pub(super) enum Flaw {
     RemembersTheOrder,
     /// The text shows whether a hidden choice is a card with an odd number.
     ShowsACommit,
+    /// All actions have the same phrase.
+    SharesAPhrase,
+    /// A report names the hidden choice of another seat.
+    ReportsACommit,
     /// A part of the state that affects play is neither compared nor saved.
     ForgetsToSave,
     /// A part of the state is saved, but not restored.

@@ -48,6 +48,8 @@ const ORDINARY: &[(Flaw, Law)] = &[
     (Flaw::ReducesAwayTheEnd, Law::Reduced),
     (Flaw::RemembersTheOrder, Law::CommitsCommute),
     (Flaw::ShowsACommit, Law::CommitsHidden),
+    (Flaw::SharesAPhrase, Law::Phrases),
+    (Flaw::ReportsACommit, Law::Reports),
     (Flaw::AppliesIllegalAction, Law::Refusals),
     (Flaw::ForgetsToSave, Law::Restored),
     (Flaw::ForgetsToRestore, Law::Restored),

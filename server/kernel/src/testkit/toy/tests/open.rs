@@ -44,6 +44,7 @@ impl Setup for Nim {
         options: &[],
         streams: &[],
         catalogue: "",
+        rules: "",
     };
 
     fn new(catalogue: Arc<LoadedCatalogue<()>>, seats: u8, options: &Options) -> Result<Self, SetupError> {
