@@ -12,14 +12,14 @@ use std::sync::{Arc, OnceLock};
 use boardwire_api::Error;
 use boardwire_api::v1::{self, RewardKind};
 use boardwire_bots::Rollout;
-use boardwire_kernel::{BySeat, GameInfo, MAX_SEATS, RngStream, Seat};
+use boardwire_kernel::{BySeat, GameInfo, MAX_SEATS, Seat};
 use bytes::Bytes;
 use tokio::sync::{Mutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 
 pub use world::row_bytes;
 
 use crate::batch::MAX_MESSAGE_OVERHEAD_BYTES;
-use crate::play::{AnyEpisode, InformationSet};
+use crate::play::InformationSet;
 use crate::pool::{CallerGroup, WorkQueue};
 use crate::reward;
 use crate::tables::Table;
@@ -102,9 +102,9 @@ pub struct Search {
 /// The worlds by place. `None` in an empty place.
 type Worlds = Vec<Option<World>>;
 
-/// The episodes that a rollout holds, in the order of its rows.
-struct SharedEpisodes {
-    episodes: Vec<Arc<dyn AnyEpisode>>,
+/// The worlds that a rollout holds, in the order of its rows.
+struct SharedWorlds {
+    worlds: Vec<World>,
     _permits: OwnedSemaphorePermit,
 }
 
@@ -137,7 +137,8 @@ impl Search {
         let sampled = information_sets.len() * options.worlds;
         let SearchOptions { worlds, places, seed, skip_forced, .. } = options;
         let sampling = work_queue.parallel_map(threads, sampled, move |number| {
-            let mut world = World::sample(&*information_sets[number / worlds], seed, number);
+            let information_set = &*information_sets[number / worlds];
+            let mut world = World::sample(information_set, world::world_seed(seed, number), number % worlds);
             if skip_forced {
                 world.skip_forced();
             }
@@ -318,17 +319,16 @@ impl Search {
             let expected = format!("1 to {MAX_PLAYOUTS} for all worlds together");
             return Err(Error::field("playouts", value, expected));
         }
-        let worlds = self.share(rows).await?;
+        let shared = self.share(rows).await?;
         let (seats, reward) = (self.table.game.info().seats, self.options.reward);
         let block = count.div_ceil(MAX_BLOCKS);
         let blocks = playouts.div_ceil(block);
         let sums = self.work_queue.parallel_map(self.threads, rows.len() * blocks, move |number| {
-            let (row, first) = (number / blocks, number % blocks * block);
+            let (world, first) = (&shared.worlds[number / blocks], number % blocks * block);
             let mut sums = Rewards::default();
             for playout in first..playouts.min(first + block) {
-                // Rows share the seeds of playouts, so equal worlds have equal rewards.
-                let playout_seed = RngStream::new(seed, playout as u64).next_seed();
-                if let Some(end) = worlds.episodes[row].play_out(rollout, playout_seed) {
+                let playout_seed = world::playout_seed(seed, world.number, playout);
+                if let Some(end) = world.episode.play_out(rollout, playout_seed) {
                     Seat::all(seats)
                         .for_each(|seat| sums[seat] += reward::of(reward, seat, end.scores(), end.ranks()));
                 }
@@ -338,20 +338,19 @@ impl Search {
         Ok(mean(&sums.await.ok_or_else(|| self.work_lost_error())?, blocks, playouts, seats))
     }
 
-    /// Returns the episodes at these places, shared and not copied. The caller may name a place several times.
+    /// Returns the worlds at these places, shared and not copied. The caller may name a place several times.
     ///
     /// A call that changes a shared world copies it. To bound the copies, all rollouts together hold at most as many rows
     /// as there are places or threads, whichever is more. Further rollouts wait. With that many rows, no thread is idle.
-    async fn share(&self, rows: &[u32]) -> Result<SharedEpisodes, Error> {
+    async fn share(&self, rows: &[u32]) -> Result<SharedWorlds, Error> {
         let permits = rows.len().min(self.options.places.max(self.threads));
         let permits = u32::try_from(permits).expect("a message has fewer rows");
         let permits = Arc::clone(&self.rollouts).acquire_many_owned(permits).await;
         let worlds = self.worlds.lock().await;
         self.check_not_ended()?;
-        let episodes =
-            rows.iter().map(|&place| self.world_at(&worlds, place).map(|world| Arc::clone(&world.episode)));
-        Ok(SharedEpisodes {
-            episodes: episodes.collect::<Result<_, _>>()?,
+        let shared = rows.iter().map(|&place| self.world_at(&worlds, place).cloned());
+        Ok(SharedWorlds {
+            worlds: shared.collect::<Result<_, _>>()?,
             _permits: permits.expect("it is never closed"),
         })
     }

@@ -60,6 +60,7 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [game, seats, episodes] = &arguments[..] else { panic!("usage: texts GAME SEATS EPISODES") };
     let number = |given: &String| given.parse().expect("seats and episodes are numbers");
-    let texts = Texts { seats: u8::try_from(number(seats)).expect("a few seats"), episodes: number(episodes) };
+    let texts =
+        Texts { seats: u8::try_from(number(seats)).expect("a few seats"), episodes: number(episodes) };
     visit(game, texts).expect("the id of a game: faraway, rauha, golden_compass");
 }

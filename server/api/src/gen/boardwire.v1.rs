@@ -4587,7 +4587,8 @@ pub struct RolloutRequest {
     pub playouts: u32,
     #[prost(enumeration = "RolloutPolicy", tag = "4")]
     pub policy: i32,
-    /// The seed of chance events. Playout j has the same chance events in every world. If absent, the server draws one.
+    /// The seed of chance events. If absent, the server draws one. Playout j has the same chance events in all copies of a world: compare actions in
+    /// copies of one world, and average over worlds.
     #[prost(fixed64, optional, tag = "5")]
     pub seed: ::core::option::Option<u64>,
 }

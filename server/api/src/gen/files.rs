@@ -1312,7 +1312,8 @@ message RolloutRequest {
   // The number of playouts of each world; 0 for 1. At most 65536 for all rows together.
   uint32 playouts = 3;
   RolloutPolicy policy = 4;
-  // The seed of chance events. Playout j has the same chance events in every world. If absent, the server draws one.
+  // The seed of chance events. If absent, the server draws one. Playout j has the same chance events in all copies of a world: compare actions in
+  // copies of one world, and average over worlds.
   optional fixed64 seed = 5;
 }
 

@@ -1,9 +1,10 @@
 use std::collections::BTreeSet;
 
-use boardwire_kernel::{ActionSet, RESAMPLE_STREAM};
+use boardwire_kernel::{ActionSet, RESAMPLE_STREAM, RngStream};
 
 use super::world::world_seed;
 use super::*;
+use crate::play::AnyEpisode;
 use crate::pool::{OneShot, Pool};
 use crate::registry::Registry;
 use crate::tables::Tables;
@@ -273,6 +274,47 @@ async fn rewards_are_means_of_playouts_and_rows_share_their_seeds() {
     assert!((one[0] + one[1]).abs() < 1e-3, "margins of two");
 }
 
+/// The mean over worlds averages chance events too. With equal events in all worlds, 16 worlds would count for 3 to 8.
+#[tokio::test]
+async fn worlds_have_independent_playouts() {
+    for game in ["faraway", "rauha", "golden_compass"] {
+        let table = table(game, 2);
+        let (search, _) = search(&table, &*mid_episode(&table, 1, 4), options(16, 16)).await;
+        let rows: Vec<u32> = (0..16).collect();
+        let (mut rewards, mut means) = (vec![Vec::new(); 16], Vec::new());
+        for seed in 0..400 {
+            let ends = search.roll_out(&rows, 1, Rollout::Random, seed).await.expect("the worlds exist");
+            let of_first_seat: Vec<f32> = ends.iter().copied().step_by(2).collect();
+            means.push(of_first_seat.iter().sum::<f32>() / 16.0);
+            rewards.iter_mut().zip(of_first_seat).for_each(|(world, reward)| world.push(reward));
+        }
+        let within = rewards.iter().map(|world| variance(world)).sum::<f32>() / 16.0;
+        let worlds = within / variance(&means);
+        assert!(worlds > 12.0, "in {game} 16 worlds count for {worlds}");
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a few hundred values")]
+fn variance(values: &[f32]) -> f32 {
+    let count = values.len() as f32;
+    let mean = values.iter().sum::<f32>() / count;
+    values.iter().map(|value| (value - mean).powi(2)).sum::<f32>() / (count - 1.0)
+}
+
+/// Different actions in copies of one world meet the same chance events.
+#[tokio::test]
+async fn copies_of_a_world_share_their_playouts() {
+    let table = table("faraway", 2);
+    let (search, step) = search(&table, &*mid_episode(&table, 1, 4), options(2, 4)).await;
+    let actions = random_actions(&step, &[0, 0], &mut RngStream::new(1, 0));
+    let action = actions.actions.slice(..1);
+    let twice = [&action[..], &action[..]].concat().into();
+    let copies = WorldActions { worlds: vec![0, 0], actions: twice, into: vec![2, 3] };
+    search.advance(copies).await.expect("a legal action");
+    let ends = search.roll_out(&[2, 3], 3, Rollout::Random, 7).await.expect("the worlds exist");
+    assert_eq!(ends[..2], ends[2..]);
+}
+
 async fn addresses(search: &Search) -> Vec<*const ()> {
     let worlds = search.worlds.lock().await;
     worlds.iter().flatten().map(|world| Arc::as_ptr(&world.episode).cast()).collect()
@@ -283,14 +325,18 @@ async fn rollouts_share_worlds_and_only_an_action_in_a_shared_world_copies_it() 
     let table = table("faraway", 2);
     let (search, first) = search(&table, &*mid_episode(&table, 1, 8), options(2, 3)).await;
     let before = addresses(&search).await;
-    let SharedEpisodes { episodes, _permits } = search.share(&[0; 1000]).await.expect("there is a world");
-    assert_eq!(Arc::strong_count(&episodes[0]), 1001, "the rows of the rollout, and the place");
+    let SharedWorlds { worlds: shared, _permits } = search.share(&[0; 1000]).await.expect("there is a world");
+    assert_eq!(Arc::strong_count(&shared[0].episode), 1001, "the rows of the rollout, and the place");
     let (digest, actions) =
-        (episodes[0].digest(), random_actions(&first, &[0, 1], &mut RngStream::new(1, 0)));
+        (shared[0].episode.digest(), random_actions(&first, &[0, 1], &mut RngStream::new(1, 0)));
     let step = search.advance(actions).await.expect("legal actions");
     assert_eq!(step.ply[..], [1, 0, 0, 0, 1, 0, 0, 0]);
-    assert_eq!((episodes[0].digest(), episodes[0].ply()), (digest, 0), "the rollout sees the old state");
-    assert_eq!(Arc::strong_count(&episodes[0]), 1000, "its place has a copy");
+    assert_eq!(
+        (shared[0].episode.digest(), shared[0].episode.ply()),
+        (digest, 0),
+        "the rollout sees the old state"
+    );
+    assert_eq!(Arc::strong_count(&shared[0].episode), 1000, "its place has a copy");
     let after = addresses(&search).await;
     assert_ne!(before[0], after[0]);
     assert_eq!(before[1], after[1], "no rollout shares the other world");
@@ -309,7 +355,7 @@ async fn a_rollout_waits_while_other_rollouts_hold_all_permits() {
     let refused = search.roll_out(&[0, 2], 1, Rollout::Random, 1).await;
     refused.expect_err("the place is empty");
     assert_eq!(
-        search.share(&[0; 9]).await.map(|shared| shared.episodes.len()),
+        search.share(&[0; 9]).await.map(|shared| shared.worlds.len()),
         Ok(9),
         "a refused rollout returns its permits"
     );

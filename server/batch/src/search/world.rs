@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use boardwire_api::v1::{self, RewardKind};
-use boardwire_kernel::{ActionSet, DETERMINIZATION_STREAM, GameInfo, RngStream, Seat};
+use boardwire_kernel::{ActionSet, DETERMINIZATION_STREAM, GameInfo, PLAYOUT_STREAM, RngStream, Seat};
 
 use crate::batch::{MAX_MESSAGE_OVERHEAD_BYTES, NO_VALUE, flag};
 use crate::play::{AnyEpisode, InformationSet};
@@ -15,15 +15,16 @@ use crate::tables::Table;
 pub(super) struct World {
     pub(super) episode: Arc<dyn AnyEpisode>,
     pub(super) viewer: Seat,
+    /// The number of the world among those of its seat. Clones keep it, so the playouts after different actions of one
+    /// world have the same chance events.
+    pub(super) number: u64,
 }
 
 impl World {
-    /// Samples world `number` of a search with this seed, from the seat's information set.
+    /// Samples a world with this seed from a seat's information set. `number` counts the worlds of the seat.
     pub(super) fn sample(information_set: &dyn InformationSet, seed: u64, number: usize) -> Self {
-        Self {
-            episode: information_set.sample_determinization(world_seed(seed, number)),
-            viewer: information_set.seat(),
-        }
+        let (episode, viewer) = (information_set.sample_determinization(seed), information_set.seat());
+        Self { episode, viewer, number: number as u64 }
     }
 
     /// Returns the episode for playing. Copies the episode first if it is shared.
@@ -55,6 +56,12 @@ impl World {
 /// not repeat the chance events of such an episode.
 pub(super) fn world_seed(seed: u64, number: usize) -> u64 {
     RngStream::new(seed, DETERMINIZATION_STREAM + number as u64).next_seed()
+}
+
+/// Returns the seed of playout `playout` of a world, under the seed of a rollout.
+pub(super) fn playout_seed(seed: u64, world: u64, playout: usize) -> u64 {
+    // A seed takes two words.
+    RngStream::resume(seed.into(), PLAYOUT_STREAM + world, 2 * playout as u64).next_seed()
 }
 
 /// Returns the size of a row in bytes.
