@@ -37,7 +37,7 @@ check-tools:
 
 # One call of Cargo builds everything, so that it compiles a crate once for each set of features.
 binary: | check-tools
-	cargo build --release --locked --workspace
+	cargo build --release --locked --workspace --lib --bins --examples
 
 $(VENV)/bin/python: | check-tools
 	@tools/environment.sh $(VENV)
