@@ -103,7 +103,7 @@ def test_the_notebook_plays_trains_and_draws_the_curve(tmp_path: Path) -> None:
 
     notebook = notebook_with_training_time(0.15)
     NotebookClient(notebook, timeout=TIMEOUT, resources={"metadata": {"path": str(tmp_path)}}).execute()
-    assert "your hand:" in printed(notebook, "observe")
+    assert "seat 0 (you):" in printed(notebook, "observe")
     assert re.search(r"scores \(\d+, \d+\) places", printed(notebook, "finish"))
     assert "srcdoc=" in displayed(notebook, "show", "text/html")
     assert "hand" in printed(notebook, "fields")

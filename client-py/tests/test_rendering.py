@@ -104,7 +104,7 @@ def test_a_picture_contains_only_what_its_view_contains() -> None:
         own = spec.picture(obs.view, seat=0)
         assert own.startswith("<svg")
         for region in spec.decode(obs.view)["hand"][:3]:
-            assert f"<title>region {region}," in own
+            assert f"<title>R{region}," in own
         public = next(iter(client.watch(match.id))).view
         spectator = spec.picture(public, seat=None)
         assert ">hand<" not in spectator

@@ -98,10 +98,10 @@ def test_the_page_gets_public_views_of_public_matches() -> None:
         connection.close()
         assert len(first.frame.view) == len(view)
         assert first.depiction.picture.startswith("<svg")
-        assert "public view" in first.depiction.text
+        assert "round 1 of 8" in first.depiction.text
         # The public view contains no hand.
         assert ">hand<" not in first.depiction.picture
-        assert "your hand" not in first.depiction.text
+        assert "(you)" not in first.depiction.text
 
 
 def test_incomplete_requests_time_out() -> None:

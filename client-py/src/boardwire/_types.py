@@ -52,7 +52,7 @@ class ScoreLine:
     """One source of a seat's points.
 
     Attributes:
-        source: What gave the points, such as `region 27`.
+        source: What gave the points, such as `R27`.
         points: The points.
     """
 

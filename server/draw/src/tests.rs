@@ -75,7 +75,7 @@ fn a_seat_sees_its_hand_and_the_public_does_not() {
         });
         if episode.ply() == 0 {
             for region in episode.legal(Seat::new(0)) {
-                let title = format!("<title>region {},", region + 1);
+                let title = format!("<title>R{},", region + 1);
                 assert!(own.contains(&title) && !public.contains(&title));
                 seen = true;
             }

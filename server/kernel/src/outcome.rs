@@ -53,7 +53,7 @@ impl Outcome {
 /// One source of a seat's score, for explanations: a card and its points.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScoreLine {
-    /// The source in the rulebook's words: `"region 27"`.
+    /// The source, named as in the texts: `"R27"`.
     pub source: String,
     /// The points from this source.
     pub points: i32,

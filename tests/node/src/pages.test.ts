@@ -99,7 +99,7 @@ test("each viewer gets only its own view", options, async () => {
     await viewOf("seat 0 (greedy)"), await viewOf("seat 1 (random)"), await viewOf("public view"),
   ];
   assert(own.hand && other.hand && !publicView.hand);
-  assert(own.text?.includes("your hand") && !publicView.text?.includes("your hand"));
+  assert(own.text?.includes("(you)") && !publicView.text?.includes("(you)"));
   assert.notEqual(own.text, other.text);
 });
 

@@ -1,5 +1,7 @@
 //! Actions: the choice of a region or of a sanctuary. The phase defines what the choice does.
 
+use std::fmt;
+
 use boardwire_kernel::{ActionRange, ActionSpace};
 
 use super::catalogue::{REGION_COUNT, SANCTUARY_COUNT};
@@ -23,8 +25,8 @@ pub(super) const SANCTUARY: ActionRange =
 /// Returns all actions with their labels.
 pub(super) fn actions() -> ActionSpace {
     ActionSpace::new()
-        .add_range(REGION, |id| format!("region {id}"))
-        .add_range(SANCTUARY, |id| format!("sanctuary {id}"))
+        .add_range(REGION, |id| format!("choose {}", Action::Region(RegionId::new(id))))
+        .add_range(SANCTUARY, |id| format!("place {}", Action::Sanctuary(SanctuaryId::new(id))))
 }
 
 impl Action {
@@ -40,5 +42,15 @@ impl Action {
     pub(super) fn at(index: u8) -> Option<Self> {
         let region = REGION.number(index).map(|id| Self::Region(RegionId::new(id)));
         region.or_else(|| SANCTUARY.number(index).map(|id| Self::Sanctuary(SanctuaryId::new(id))))
+    }
+}
+
+/// Writes the code of the chosen card, as in all texts: `R36` for a region, `S8` for a sanctuary.
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Region(id) => write!(f, "R{id}"),
+            Self::Sanctuary(id) => write!(f, "S{id}"),
+        }
     }
 }

@@ -3,9 +3,9 @@
 
 use boardwire_kernel::{Outcome, ScoreLine, Scoring, Seat};
 
-use super::Faraway;
 use super::catalogue::{Card, Catalogue, Symbols};
 use super::state::{MAX_SEATS, Phase, RegionId, SanctuaryId, State};
+use super::{Action, Faraway};
 
 /// The fame that each card of one seat pays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,14 +42,13 @@ impl Scoring for Faraway {
 
     fn explain(&self, state: &State, seat: Seat) -> Vec<ScoreLine> {
         let fame = self.fame(state, seat);
-        let regions = RegionId::to_rows(state.lines[seat]).into_iter().zip(fame.regions);
-        let sanctuaries = SanctuaryId::to_rows(state.placed[seat]).into_iter().zip(fame.sanctuaries);
-        let line = |word: &'static str| {
-            move |(id, points): (u8, u16)| {
-                (id > 0).then(|| ScoreLine { source: format!("{word} {id}"), points: points.into() })
-            }
+        let regions = state.lines[seat].map(|id| id.map(Action::Region)).into_iter().zip(fame.regions);
+        let sanctuaries =
+            state.placed[seat].map(|id| id.map(Action::Sanctuary)).into_iter().zip(fame.sanctuaries);
+        let line = |(card, points): (Option<Action>, u16)| {
+            card.map(|card| ScoreLine { source: card.to_string(), points: points.into() })
         };
-        regions.filter_map(line("region")).chain(sanctuaries.filter_map(line("sanctuary"))).collect()
+        regions.chain(sanctuaries).filter_map(line).collect()
     }
 }
 

@@ -132,41 +132,47 @@ pub(super) const KINDS: [&str; 7] =
     ["none", "flat", "per_wonder", "per_clue", "per_night", "per_biome", "per_biome_set"];
 
 impl Card {
-    /// Returns the name of the card's biome; none for a grey sanctuary.
-    pub(in super::super) fn biome(&self) -> Option<&'static str> {
-        let at = self.symbols.biomes().iter().position(|&count| count > 0)?;
-        Some(BIOMES[at])
-    }
-
     #[inline]
     pub(in super::super) fn clues(&self) -> u8 {
         self.symbols[Symbol::Clue]
     }
 }
 
-/// Writes a text such as `forest night, stone, clue; needs 2 thistle: 4 per river`.
+/// Writes a text such as ` forest night stone clue; needs 2 thistle: 4 per river`, without a part that the card lacks.
 impl fmt::Display for Card {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.biome().unwrap_or("grey"))?;
-        if self.symbols[Symbol::Night] > 0 {
-            f.write_str(" night")?;
+        write!(f, "{}", self.symbols)?;
+        if self.prerequisite != [0; 3] {
+            return write!(f, "; needs {}: {}", WonderCounts(&self.prerequisite), self.quest);
         }
-        for (name, count) in SYMBOLS.iter().zip(self.symbols.0).take(Symbol::Night as usize) {
-            match count {
-                0 => {}
-                1 => write!(f, ", {name}")?,
-                _ => write!(f, ", {count} {name}")?,
-            }
+        if self.quest.kind == Kind::None { Ok(()) } else { write!(f, "; {}", self.quest) }
+    }
+}
+
+/// Writes a word for each symbol, biome first, with a space before each: ` forest night stone stone clue`.
+impl fmt::Display for Symbols {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let symbols = || SYMBOLS.iter().zip(self.0);
+        let order =
+            symbols().skip(Symbol::River as usize).chain(symbols().skip(Symbol::Night as usize).take(1));
+        for (name, count) in order.chain(symbols().take(Symbol::Night as usize)) {
+            (0..count).try_for_each(|_| write!(f, " {name}"))?;
         }
-        let mut lead = "; needs ";
-        for (name, &count) in WONDERS.iter().zip(&self.prerequisite) {
-            if count > 0 {
-                write!(f, "{lead}{count} {name}")?;
-                lead = " + ";
-            }
+        Ok(())
+    }
+}
+
+/// Formats the wonders with a count above 0: `2 stone + 1 thistle`.
+pub(in super::super) struct WonderCounts<'a>(pub(in super::super) &'a [u8; 3]);
+
+impl fmt::Display for WonderCounts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut lead = "";
+        for (name, count) in WONDERS.iter().zip(self.0).filter(|(_, count)| **count > 0) {
+            write!(f, "{lead}{count} {name}")?;
+            lead = " + ";
         }
-        f.write_str(if lead == " + " { ": " } else { "; " })?;
-        write!(f, "{}", self.quest)
+        Ok(())
     }
 }
 
@@ -176,7 +182,7 @@ impl fmt::Display for Quest {
         match self.kind {
             Kind::None => return f.write_str("no quest"),
             Kind::Flat => return write!(f, "{} fame", self.flat),
-            Kind::PerBiomeSet => return write!(f, "{} per set of 4 biomes", self.per_set),
+            Kind::PerBiomeSet => return write!(f, "{} per biome set", self.per_set),
             Kind::PerWonder | Kind::PerClue | Kind::PerNight | Kind::PerBiome => {}
         }
         let mut first = true;

@@ -7,8 +7,8 @@ mod tables;
 use boardwire_kernel::catalogue::{self, CatalogueResult, check_equals};
 use boardwire_kernel::{Components, Provenance};
 
+pub(super) use card::{BIOMES, SYMBOLS, WONDERS, WonderCounts};
 pub use card::{Card, Kind, Quest, Symbol, Symbols};
-pub(super) use card::{SYMBOLS, WONDERS};
 
 use rows::{RegionRow, SanctuaryRow};
 

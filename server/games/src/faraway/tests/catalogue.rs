@@ -15,8 +15,8 @@ fn regions_have_every_duration_once_and_17_of_each_biome() {
     let regions = catalogue().regions;
     let durations: Vec<u8> = regions.iter().skip(1).map(|card| card.id).collect();
     assert_eq!(durations, (1..=68).collect::<Vec<_>>());
-    for biome in ["river", "city", "forest", "desert"] {
-        assert_eq!(number(&regions, |card| card.biome() == Some(biome)), 17, "{biome}");
+    for biome in [Symbol::River, Symbol::City, Symbol::Forest, Symbol::Desert] {
+        assert_eq!(number(&regions, |card| card.symbols[biome] == 1), 17, "{biome:?}");
     }
     for card in regions.iter().skip(1) {
         assert_eq!(card.symbols[Symbol::Night] == 1, (20..=40).contains(&card.id), "night of {}", card.id);
@@ -32,9 +32,9 @@ fn sanctuaries_are_20_of_biomes_and_25_grey_and_ask_for_nothing() {
     // FA-1.2
     let sanctuaries = catalogue().sanctuaries;
     assert_eq!(sanctuaries.len(), 46, "45 and the blank card");
-    assert_eq!(number(&sanctuaries, |card| card.biome().is_none()), 25);
-    for biome in ["river", "city", "forest", "desert"] {
-        assert_eq!(number(&sanctuaries, |card| card.biome() == Some(biome)), 5, "{biome}");
+    assert_eq!(number(&sanctuaries, |card| card.symbols.biomes() == [0; 4]), 25);
+    for biome in [Symbol::River, Symbol::City, Symbol::Forest, Symbol::Desert] {
+        assert_eq!(number(&sanctuaries, |card| card.symbols[biome] == 1), 5, "{biome:?}");
     }
     assert_eq!(number(&sanctuaries, |card| card.prerequisite != [0; 3]), 0);
     let sums: Vec<u8> = (0..5).map(|at| sanctuaries.iter().map(|card| card.symbols.0[at]).sum()).collect();
@@ -65,13 +65,14 @@ fn quests_are_of_seven_kinds() {
 fn a_card_is_described_in_words() {
     let catalogue = catalogue();
     let words = |card: &Card| card.to_string();
-    assert_eq!(words(&catalogue.regions[13]), "desert; 2 per stone");
-    assert_eq!(words(&catalogue.regions[17]), "desert, stone; needs 2 chimera: 3 per stone");
-    assert_eq!(words(&catalogue.regions[2]), "desert, 2 stone; no quest");
-    assert_eq!(words(&catalogue.sanctuaries[24]), "grey night, stone; no quest");
-    assert_eq!(words(&catalogue.sanctuaries[44]), "grey; 1 per forest or desert");
-    assert_eq!(words(&catalogue.sanctuaries[45]), "grey, clue; 4 per set of 4 biomes");
-    assert_eq!(words(&catalogue.sanctuaries[27]), "grey; 5 fame");
+    assert_eq!(words(&catalogue.regions[13]), " desert; 2 per stone");
+    assert_eq!(words(&catalogue.regions[17]), " desert stone; needs 2 chimera: 3 per stone");
+    assert_eq!(words(&catalogue.regions[2]), " desert stone stone");
+    assert_eq!(words(&catalogue.regions[23]), " forest night stone chimera; 10 per biome set");
+    assert_eq!(words(&catalogue.sanctuaries[24]), " night stone");
+    assert_eq!(words(&catalogue.sanctuaries[44]), "; 1 per forest or desert");
+    assert_eq!(words(&catalogue.sanctuaries[45]), " clue; 4 per biome set");
+    assert_eq!(words(&catalogue.sanctuaries[27]), "; 5 fame");
 }
 
 /// Returns the error for the catalogue with one piece of its text replaced.

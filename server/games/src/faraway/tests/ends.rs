@@ -119,8 +119,8 @@ fn a_score_is_explained_card_by_card() {
     state.placed[seat(0)] = [0, 15, 0, 44, 0, 24, 0].map(SanctuaryId::from_row);
     let lines = table(2, "basic").explain(&state, seat(0));
     let regions = [(27, 4), (14, 8), (29, 2), (38, 0), (50, 0), (13, 2), (57, 0), (26, 0)];
-    let regions = regions.map(|(id, points)| (format!("region {id}"), points));
-    let sanctuaries = [(15, 4), (44, 5), (24, 0)].map(|(id, points)| (format!("sanctuary {id}"), points));
+    let regions = regions.map(|(id, points)| (format!("R{id}"), points));
+    let sanctuaries = [(15, 4), (44, 5), (24, 0)].map(|(id, points)| (format!("S{id}"), points));
     let expected = regions.into_iter().chain(sanctuaries);
     assert!(lines.iter().map(|line| (line.source.clone(), line.points)).eq(expected), "{lines:?}");
 }

@@ -9,6 +9,7 @@ mod quests;
 mod sanctuaries;
 mod setup;
 mod shortage;
+mod texts;
 mod walk;
 
 use std::sync::Arc;

@@ -111,7 +111,11 @@ fn r2_a_seat_is_told_what_it_is_owed() {
     owed(|game, seat, state, _| {
         let mut text = String::new();
         game.text(state, seat.into(), &mut text).expect("memory");
-        assert!(text.contains(&format!("\nsanctuaries owed to you: {}\n", state.owed[seat])), "{text}");
+        let number = state.owed[seat];
+        let word = if number == 1 { "sanctuary" } else { "sanctuaries" };
+        let own = text.split_once(&format!("\n{seat} (you):\n")).expect("an own section").1;
+        let own = own.split_once("\nseat").expect("other seats").0;
+        assert!(own.contains(&format!("\nstill owed {number} {word}, since the deck ran out\n")), "{text}");
         let by_seat: Vec<u8> = seat.round(6).map(|seat| state.owed[seat]).collect();
         assert_eq!(field(game, state, seat.number(), "owed"), by_seat);
         told += 1;
