@@ -212,9 +212,10 @@ def test_a_reset_waits_for_the_host_that_begins_episodes(client: boardwire.Clien
             play_out(seat)
             resetting = threading.Thread(target=seat.reset)
             resetting.start()
-            while match.info().waiting_for:
-                pass
-            assert match.info().episode == 0
+            info = match.info()
+            while info.waiting_for:
+                info = match.info(changed_from=info)
+            assert info.episode == 0
             match.reset(seed=9)
             resetting.join()
             assert match.info().seed_source == "given"

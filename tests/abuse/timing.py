@@ -13,7 +13,7 @@ from attacks import attack
 from boardwire_v1 import match_pb2
 from boardwire_v1 import match_service_pb2 as pb
 from calls import OK, Seat, Stubs, flood, format_counts, match_request
-from target import Target, expect, wait_until
+from target import Target, expect
 from wire import Wire, framed
 
 #: A clock may run slower during a flood: by this factor plus this number of seconds.
@@ -33,12 +33,10 @@ class TimedSeat(Seat):
 
     def seconds_to_forfeit(self, observer: Stubs) -> float:
         """Makes no decision and returns the seconds until the seat forfeits."""
-
-        def over() -> bool:
-            request = pb.GetMatchRequest(match_id=self.match_id)
-            return observer.matches.GetMatch(request).match.state == match_pb2.MATCH_STATE_OVER
-
-        wait_until(over, 60, "the time of a seat did not run out")
+        match = match_pb2.Match()
+        while match.state != match_pb2.MATCH_STATE_OVER:
+            request = pb.GetMatchRequest(match_id=self.match_id, known_etag=match.etag)
+            match = observer.matches.GetMatch(request, timeout=60).match
         return time.monotonic() - self.began
 
 

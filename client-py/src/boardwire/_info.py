@@ -125,6 +125,7 @@ class MatchInfo:
         seed_source: `drawn` if the server drew the seed, `given` if a caller gave it and can compute every
             card.
         seed_opening: The values that open the seed commitment; None until they may be known.
+        etag: A hash of the other attributes.
     """
 
     id: str
@@ -154,6 +155,7 @@ class MatchInfo:
     seed_commitment: bytes
     seed_source: Literal["drawn", "given"]
     seed_opening: SeedOpening | None
+    etag: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from ._search import SEARCH_SECONDS, Search, create_search
 from ._spec import GameSpec
 from ._stream import PlayStream
 from ._types import Observation, Reward
-from ._waiting import in_thread, ready, result_of
+from ._waiting import ready, result_of
 from .errors import BoardwireError, CallTimeout, IllegalAction, ServerFault
 
 #: The default timeout of a call that may wait for other players or for a step: seconds.
@@ -229,18 +229,17 @@ class Seat(Closing):
 
     def _all_joined(self, timeout: float | None) -> FairDeal | None:
         """Waits until all agents have joined, and returns the commitments; None without fair deals."""
-        pause, due = 0.02, deadline(timeout)
-        while True:
-            match = result_of(self.info())
-            if match.fair is None:
-                return None
+        due, match = deadline(timeout), result_of(self.info())
+        while match.fair is not None:
             seats = zip(match.players, match.fair.seat_commitments, strict=True)
             if all(commitment for player, commitment in seats if player == "agent"):
                 return match.fair
-            if time.monotonic() + pause > due:
-                raise CallTimeout(f"not all agents joined within {timeout:g} seconds: try again")
-            result_of(in_thread(time.sleep, pause))
-            pause = min(2 * pause, 1.0)
+            left = None if timeout is None else max(due - time.monotonic(), 0.0)
+            try:
+                match = result_of(self.info(changed_from=match, timeout=left))
+            except CallTimeout:
+                raise CallTimeout(f"not all agents joined within {timeout:g} seconds: try again") from None
+        return None
 
     def resign(
         self, *, text: bool = False, explain: bool = False, timeout: float | None = WAIT_SECONDS
@@ -307,9 +306,18 @@ class Seat(Closing):
             )
         )
 
-    def info(self) -> MatchInfo:
-        """Returns what every seat may know of the match."""
-        return result_of(fetch_match(self._connection, self.match_id, self._timeout, self.token))
+    def info(
+        self, *, changed_from: MatchInfo | None = None, timeout: float | None = WAIT_SECONDS
+    ) -> MatchInfo:
+        """Returns what every seat may know of the match.
+
+        Args:
+            changed_from: An earlier return value; the call then waits until the match differs from it or is
+                closed. By default it returns at once.
+            timeout: The longest time to wait for a change: seconds; None for no limit.
+        """
+        timeout = self._timeout if changed_from is None else timeout
+        return result_of(fetch_match(self._connection, self.match_id, timeout, self.token, changed_from))
 
     def replay(self, episode: int | None = None) -> Replay:
         """Returns an episode from its deal on, as this seat saw it.
@@ -365,9 +373,15 @@ def check_commitments(expected: FairDeal, actual: FairDeal | None) -> None:
         )
 
 
-def fetch_match(connection: Connection, match_id: str, timeout: float | None, token: str) -> MatchInfo:
-    """Fetches what the holder of a token may know of a match."""
-    request = {"match_id": match_id}
+def fetch_match(
+    connection: Connection,
+    match_id: str,
+    timeout: float | None,
+    token: str,
+    changed_from: MatchInfo | None = None,
+) -> MatchInfo:
+    """Fetches what the holder of a token may know of a match, once it differs from `changed_from`."""
+    request = {"match_id": match_id, "known_etag": changed_from.etag if changed_from else ""}
     answer = result_of(
         connection.call(
             "MatchService/GetMatch", request, timeout=timeout, token=token, advice=MATCH_CONTINUES

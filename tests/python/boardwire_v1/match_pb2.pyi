@@ -425,6 +425,7 @@ class Match(google.protobuf.message.Message):
     SEED_SOURCE_FIELD_NUMBER: builtins.int
     SEED_OPENING_FIELD_NUMBER: builtins.int
     FAIR_FIELD_NUMBER: builtins.int
+    ETAG_FIELD_NUMBER: builtins.int
     id: builtins.str
     spec_digest: builtins.str
     state: global___MatchState.ValueType
@@ -438,6 +439,8 @@ class Match(google.protobuf.message.Message):
     first), the spec digest (32 bytes), the key (32 bytes) and a secret salt (16 bytes).
     """
     seed_source: global___SeedSource.ValueType
+    etag: builtins.str
+    """A hash of the other fields. GetMatch waits with it for a change."""
     @property
     def config(self) -> global___MatchConfig: ...
     @property
@@ -486,9 +489,10 @@ class Match(google.protobuf.message.Message):
         seed_source: global___SeedSource.ValueType = ...,
         seed_opening: global___SeedOpening | None = ...,
         fair: global___FairDeal | None = ...,
+        etag: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "config", b"config", "create_time", b"create_time", "fair", b"fair", "last_action_time", b"last_action_time", "seed_opening", b"seed_opening"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "close_reason", b"close_reason", "config", b"config", "create_time", b"create_time", "episode", b"episode", "fair", b"fair", "id", b"id", "joined", b"joined", "last_action_time", b"last_action_time", "ply", b"ply", "seed_commitment", b"seed_commitment", "seed_opening", b"seed_opening", "seed_source", b"seed_source", "spec_digest", b"spec_digest", "state", b"state", "waiting_for", b"waiting_for"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "close_reason", b"close_reason", "config", b"config", "create_time", b"create_time", "episode", b"episode", "etag", b"etag", "fair", b"fair", "id", b"id", "joined", b"joined", "last_action_time", b"last_action_time", "ply", b"ply", "seed_commitment", b"seed_commitment", "seed_opening", b"seed_opening", "seed_source", b"seed_source", "spec_digest", b"spec_digest", "state", b"state", "waiting_for", b"waiting_for"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_seed_opening", b"_seed_opening"]) -> typing.Literal["seed_opening"] | None: ...
 
 global___Match = Match

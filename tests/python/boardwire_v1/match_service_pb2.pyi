@@ -87,13 +87,17 @@ class GetMatchRequest(google.protobuf.message.Message):
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     MATCH_ID_FIELD_NUMBER: builtins.int
+    KNOWN_ETAG_FIELD_NUMBER: builtins.int
     match_id: builtins.str
+    known_etag: builtins.str
+    """The `etag` of the match that the client has. The call then waits until the match differs or is closed. If empty, it responds at once."""
     def __init__(
         self,
         *,
         match_id: builtins.str = ...,
+        known_etag: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["match_id", b"match_id"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["known_etag", b"known_etag", "match_id", b"match_id"]) -> None: ...
 
 global___GetMatchRequest = GetMatchRequest
 

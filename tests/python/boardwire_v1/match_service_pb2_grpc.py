@@ -173,7 +173,7 @@ class MatchServiceServicer(object):
 
     def GetMatch(self, request, context):
         """Gets what the public may know of a match. A private match needs one of its tokens. The host and the seats also get the seed of an ended episode
-        in an open match. Safe to retry.
+        in an open match. Can wait for a change. Safe to retry.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

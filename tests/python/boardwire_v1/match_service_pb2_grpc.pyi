@@ -61,7 +61,7 @@ class MatchServiceStub:
         boardwire_v1.match_service_pb2.GetMatchResponse,
     ]
     """Gets what the public may know of a match. A private match needs one of its tokens. The host and the seats also get the seed of an ended episode
-    in an open match. Safe to retry.
+    in an open match. Can wait for a change. Safe to retry.
     """
 
     ListMatches: grpc.UnaryUnaryMultiCallable[
@@ -200,7 +200,7 @@ class MatchServiceAsyncStub:
         boardwire_v1.match_service_pb2.GetMatchResponse,
     ]
     """Gets what the public may know of a match. A private match needs one of its tokens. The host and the seats also get the seed of an ended episode
-    in an open match. Safe to retry.
+    in an open match. Can wait for a change. Safe to retry.
     """
 
     ListMatches: grpc.aio.UnaryUnaryMultiCallable[
@@ -343,7 +343,7 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[boardwire_v1.match_service_pb2.GetMatchResponse, collections.abc.Awaitable[boardwire_v1.match_service_pb2.GetMatchResponse]]:
         """Gets what the public may know of a match. A private match needs one of its tokens. The host and the seats also get the seed of an ended episode
-        in an open match. Safe to retry.
+        in an open match. Can wait for a change. Safe to retry.
         """
 
     @abc.abstractmethod

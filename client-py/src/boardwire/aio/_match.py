@@ -76,9 +76,18 @@ class Match(Closing):
         self.invitations = tuple((new if known.seat == seat else known for known in self.invitations))
         return new
 
-    async def info(self) -> MatchInfo:
-        """Returns what every seat may know of the match."""
-        return await fetch_match(self._connection, self.id, self._client._timeout, self.host_token)
+    async def info(
+        self, *, changed_from: MatchInfo | None = None, timeout: float | None = WAIT_SECONDS
+    ) -> MatchInfo:
+        """Returns what every seat may know of the match.
+
+        Args:
+            changed_from: An earlier return value; the call then waits until the match differs from it or is
+                closed. By default it returns at once.
+            timeout: The longest time to wait for a change: seconds; None for no limit.
+        """
+        timeout = self._client._timeout if changed_from is None else timeout
+        return await fetch_match(self._connection, self.id, timeout, self.host_token, changed_from)
 
     async def reset(self, seed: SupportsIndex | None = None) -> None:
         """Begins the next episode, with `seed`, or with the next derived seed.

@@ -141,6 +141,9 @@ pub struct Match {
     /// Present with fair deals.
     #[prost(message, optional, tag = "15")]
     pub fair: ::core::option::Option<FairDeal>,
+    /// A hash of the other fields. GetMatch waits with it for a change.
+    #[prost(string, tag = "16")]
+    pub etag: ::prost::alloc::string::String,
 }
 /// A deal to which all parties contribute. All hashes are SHA-256.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -2793,6 +2796,9 @@ pub struct CreateMatchResponse {
 pub struct GetMatchRequest {
     #[prost(string, tag = "1")]
     pub match_id: ::prost::alloc::string::String,
+    /// The `etag` of the match that the client has. The call then waits until the match differs or is closed. If empty, it responds at once.
+    #[prost(string, tag = "2")]
+    pub known_etag: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct GetMatchResponse {
@@ -3199,7 +3205,7 @@ pub mod match_service_client {
             self.inner.unary(req, path, codec).await
         }
         /// Gets what the public may know of a match. A private match needs one of its tokens. The host and the seats also get the seed of an ended episode
-        /// in an open match. Safe to retry.
+        /// in an open match. Can wait for a change. Safe to retry.
         pub async fn get_match(
             &mut self,
             request: impl tonic::IntoRequest<super::GetMatchRequest>,
@@ -3574,7 +3580,7 @@ pub mod match_service_server {
             tonic::Status,
         >;
         /// Gets what the public may know of a match. A private match needs one of its tokens. The host and the seats also get the seed of an ended episode
-        /// in an open match. Safe to retry.
+        /// in an open match. Can wait for a change. Safe to retry.
         async fn get_match(
             &self,
             request: tonic::Request<super::GetMatchRequest>,

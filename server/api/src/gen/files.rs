@@ -606,6 +606,8 @@ message Match {
   optional SeedOpening seed_opening = 14;
   // Present with fair deals.
   FairDeal fair = 15;
+  // A hash of the other fields. GetMatch waits with it for a change.
+  string etag = 16;
 }
 
 // A deal to which all parties contribute. All hashes are SHA-256.
@@ -778,7 +780,7 @@ service MatchService {
   // Creates a match and deals its first episode. Safe to retry with the same `request_id`.
   rpc CreateMatch(CreateMatchRequest) returns (CreateMatchResponse);
   // Gets what the public may know of a match. A private match needs one of its tokens. The host and the seats also get the seed of an ended episode
-  // in an open match. Safe to retry.
+  // in an open match. Can wait for a change. Safe to retry.
   rpc GetMatch(GetMatchRequest) returns (GetMatchResponse);
   // Lists the matches that are not private. Closed matches stay in the list for a while. Shows no seed of an open match. Safe to retry.
   rpc ListMatches(ListMatchesRequest) returns (ListMatchesResponse);
@@ -842,6 +844,8 @@ message CreateMatchResponse {
 
 message GetMatchRequest {
   string match_id = 1;
+  // The `etag` of the match that the client has. The call then waits until the match differs or is closed. If empty, it responds at once.
+  string known_etag = 2;
 }
 
 message GetMatchResponse {

@@ -276,15 +276,17 @@ async fn an_idle_match_expires() {
     assert_eq!(server.matches.len(), 2);
     let later = Instant::now() + Duration::from_hours(1);
     // A call with a token counts as use of the match.
-    let get = GetMatchRequest { match_id: id(&used.r#match) };
+    let get = GetMatchRequest { match_id: id(&used.r#match), ..GetMatchRequest::default() };
     host.get_match(with_token(get, &used.host_token)).await.expect("the match is returned");
     server.matches.expire(later);
     assert_eq!(server.matches.len(), 1);
     let code = unused.invitations[0].code.clone();
     let join = JoinMatchRequest { code, ..JoinMatchRequest::default() };
     assert_eq!(reason(&host.join_match(join).await.expect_err("the match has expired")), "MATCH_EXPIRED");
-    let response =
-        host.get_match(GetMatchRequest { match_id: id(&unused.r#match) }).await.expect("remembered");
+    let response = host
+        .get_match(GetMatchRequest { match_id: id(&unused.r#match), ..GetMatchRequest::default() })
+        .await
+        .expect("remembered");
     assert!(
         response.into_inner().r#match.expect("a match").seed_opening.is_some(),
         "a closed match shows its seed opening"
@@ -315,7 +317,7 @@ async fn a_private_match_is_visible_to_its_participants_only() {
     assert!(is_private(&hidden) && !is_private(&open));
     let listed = host.list_matches(ListMatchesRequest::default()).await.expect("a page").into_inner();
     assert_eq!(listed.matches.iter().map(|one| &one.id).collect::<Vec<_>>(), [&open.id]);
-    let get = |of: &Match| GetMatchRequest { match_id: of.id.clone() };
+    let get = |of: &Match| GetMatchRequest { match_id: of.id.clone(), ..GetMatchRequest::default() };
     assert_eq!(reason(&host.get_match(get(&hidden)).await.expect_err("no token")), "TOKEN_MISSING");
     let wrong = host
         .get_match(with_token(get(&hidden), &open_token))

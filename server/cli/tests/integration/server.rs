@@ -320,11 +320,10 @@ async fn a_stopping_server_ends_waiting_calls() {
         async move { client.act(with_token(act, &token)).await }
     });
     // After the first ply, the first seat's call waits.
-    let mut ply = 0;
-    while ply == 0 {
-        let get = GetMatchRequest { match_id: match_id.clone() };
-        ply = client.get_match(get).await.expect("shown").into_inner().r#match.expect("a match").ply;
-        tokio::task::yield_now().await;
+    let mut shown = Match::default();
+    while shown.ply == 0 {
+        let get = GetMatchRequest { match_id: match_id.clone(), known_etag: shown.etag };
+        shown = client.get_match(get).await.expect("shown").into_inner().r#match.expect("a match");
     }
     // A stream without requests must not keep the server running.
     let (_sender, requests) = tokio::sync::mpsc::channel::<PlayRequest>(1);

@@ -7,6 +7,7 @@ use boardwire_batch::messages::to_u32;
 use boardwire_batch::reward;
 use boardwire_batch::tables::Table;
 use boardwire_kernel::{ActionSet, Digest, Seat, SeatSet};
+use prost::Message as _;
 
 use super::state::State;
 use super::{Arbiter, Audience, CloseReason, Inner, Settings};
@@ -86,7 +87,7 @@ impl Arbiter {
         };
         let last_move = record.moves.last().map(|played| played.at);
         let last_visible_action = last_move.or(record.dealt_at).unwrap_or(self.identity.created);
-        v1::Match {
+        let shown = v1::Match {
             id: self.identity.id.clone(),
             config: Some(self.settings.config(&self.table)),
             spec_digest: self.table.digest.to_string(),
@@ -106,7 +107,10 @@ impl Arbiter {
             fair: state.fair_deal(),
             seed_source: record.key.source.to_message().into(),
             seed_opening: key.map(|key| key.to_message(record.server_secret)),
-        }
+            etag: String::new(),
+        };
+        let etag = blake3::hash(&shown.encode_to_vec()).to_hex()[..16].to_owned();
+        v1::Match { etag, ..shown }
     }
 
     /// Returns the phase that spectators may see.
@@ -179,6 +183,16 @@ impl State {
         let is_all =
             !hides_frames && record.episode == self.present.episode && self.present.last_action_at <= time;
         (!is_all).then_some(record)
+    }
+
+    /// Returns the time of the first position that spectators may not see yet with this delay.
+    pub(super) fn first_hidden_time(&self, delay: Duration) -> Option<SystemTime> {
+        let visible_until = SystemTime::now().checked_sub(delay).filter(|_| !delay.is_zero())?;
+        let times = self.records().flat_map(|record| {
+            let moves = record.moves.iter().map(|played| played.at);
+            moves.chain(record.dealt_at).chain([record.last_action_at])
+        });
+        times.filter(|time| *time > visible_until).min()
     }
 }
 

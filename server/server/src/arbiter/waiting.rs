@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use boardwire_api::Error;
+use boardwire_api::{Error, v1};
 use boardwire_kernel::Seat;
 
 use super::match_journal::wait_until_written;
-use super::{Arbiter, CloseReason, Inner, Role};
+use super::{Arbiter, Audience, CloseReason, Inner, Role};
 use crate::secret;
 
 /// A waiting call, which counts against its seat's limit until it is dropped.
@@ -107,13 +107,62 @@ impl Arbiter {
         }
         let response = try_respond(inner, role)?;
         if response.is_none() && waiter.is_none() {
-            self.require_waiting_slot(inner, role)?;
-            if let Role::Seat(seat) = role {
-                inner.seat_access[seat.index()].waiting_calls += 1;
-            }
-            *waiter = Some(Waiter { arbiter: self, role });
+            *waiter = Some(self.start_waiting(inner, role)?);
         }
         Ok(response)
+    }
+
+    fn start_waiting<'a>(&'a self, inner: &mut Inner, role: Role) -> Result<Waiter<'a>, Error> {
+        self.require_waiting_slot(inner, role)?;
+        if let Role::Seat(seat) = role {
+            inner.seat_access[seat.index()].waiting_calls += 1;
+        }
+        Ok(Waiter { arbiter: self, role })
+    }
+
+    /// Returns the match as the holder of `token` may see it, when its etag differs from `known_etag` or the match is closed.
+    ///
+    /// # Errors
+    /// The token does not give access to the match; the server stops; the seat has too many waiting calls; the journal
+    /// cannot be written.
+    pub async fn describe_when_changed(
+        &self,
+        token: Option<&str>,
+        known_etag: &str,
+    ) -> Result<v1::Match, Error> {
+        let mut waiter = None;
+        loop {
+            let mut changed = std::pin::pin!(self.change_notify.notified());
+            changed.as_mut().enable();
+            // Checks again after every change: the host may have given the seat to another agent.
+            let audience = self.audience(token)?;
+            // Before the description, so that no position becomes visible unnoticed.
+            let first_hidden_time = self.lock().state.first_hidden_time(self.settings.watch_delay);
+            let shown = self.describe(audience);
+            if shown.etag != known_etag || shown.state() == v1::MatchState::Closed {
+                // Another server may continue a match that a shutdown closed.
+                if self.lock().state.closed == Some(CloseReason::ShuttingDown) {
+                    return Err(Error::ShuttingDown);
+                }
+                self.wait_until_written().await?;
+                return Ok(shown);
+            }
+            let role = match audience {
+                Audience::Host => Some(Role::Host),
+                Audience::Seat(seat) => Some(Role::Seat(seat)),
+                Audience::Public => None,
+            };
+            if let (Some(role), None) = (role, &waiter) {
+                waiter = Some(self.start_waiting(&mut self.lock(), role)?);
+            }
+            match first_hidden_time.filter(|_| role.is_none()) {
+                None => changed.await,
+                Some(time) => tokio::select! {
+                    () = changed => {}
+                    visible = self.wait_until_visible(time) => visible?,
+                },
+            }
+        }
     }
 
     /// Returns an error if the seat already has the maximum number of waiting calls.

@@ -101,7 +101,7 @@ impl Arbiter {
 
     /// Waits until spectators may see a position that was reached at time `at`, or until the server stops. The call never
     /// waits longer than the delay, even if the system's clock is set back.
-    async fn wait_until_visible(&self, at: SystemTime) -> Result<(), Error> {
+    pub(super) async fn wait_until_visible(&self, at: SystemTime) -> Result<(), Error> {
         let delay = self.settings.watch_delay;
         let left = (at + delay).duration_since(SystemTime::now()).unwrap_or(Duration::ZERO).min(delay);
         // The timer waits at least until its next tick, which would cost a millisecond for every frame.

@@ -32,7 +32,7 @@ pub(super) const NAME: &str = "boardwire.v1.MatchService";
 pub(super) fn service(handlers: &Arc<Handlers>) -> Service<Handlers> {
     Service::new(NAME, ServiceKind::Boardwire, Arc::clone(handlers))
         .unary("CreateMatch", Handlers::create_match)
-        .unary("GetMatch", Handlers::get_match)
+        .unary_that_waits("GetMatch", |request| !request.known_etag.is_empty(), Handlers::get_match)
         .unary("ListMatches", Handlers::list_matches)
         .unary("JoinMatch", Handlers::join_match)
         .unary("Invite", Handlers::invite)
@@ -83,8 +83,13 @@ impl Handlers {
 
     async fn get_match(self: Arc<Self>, call: Call, request: GetMatchRequest) -> Result<Reply, Error> {
         let arbiter = self.matches.find(&request.match_id)?;
-        let audience = arbiter.audience(call.token())?;
-        call.reply(&GetMatchResponse { r#match: describe_when_written(&arbiter, audience).await? })
+        let r#match = if request.known_etag.is_empty() {
+            let audience = arbiter.audience(call.token())?;
+            describe_when_written(&arbiter, audience).await?
+        } else {
+            Some(arbiter.describe_when_changed(call.token(), &request.known_etag).await?)
+        };
+        call.reply(&GetMatchResponse { r#match })
     }
 
     async fn list_matches(self: Arc<Self>, call: Call, request: ListMatchesRequest) -> Result<Reply, Error> {

@@ -139,7 +139,7 @@ impl SeatClient {
             to_text(client.reset(request(reset.clone(), token)).await),
         ];
         for token in [token, None] {
-            let get = GetMatchRequest { match_id: match_id() };
+            let get = GetMatchRequest { match_id: match_id(), ..GetMatchRequest::default() };
             responses.push(to_text(client.get_match(request(get, token)).await));
             let list = ListMatchesRequest::default();
             responses.push(to_text(client.list_matches(request(list, token)).await));

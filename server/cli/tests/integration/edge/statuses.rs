@@ -191,7 +191,7 @@ async fn huge_values_are_truncated_in_errors() {
     let close = CloseBatchRequest { batch_id: huge() };
     statuses
         .push(batches.close_batch(with_token(close, "x")).await.expect_err("the request has a huge value"));
-    let get = GetMatchRequest { match_id: huge() };
+    let get = GetMatchRequest { match_id: huge(), ..GetMatchRequest::default() };
     statuses.push(matches.get_match(get).await.expect_err("the request has a huge value"));
     let join = JoinMatchRequest { code: huge(), request_id: huge(), ..JoinMatchRequest::default() };
     statuses.push(matches.join_match(join).await.expect_err("the request has a huge value"));
@@ -230,7 +230,7 @@ async fn twenty_thousand_cancelled_calls_do_no_harm() {
         calls.iter().for_each(JoinHandle::abort);
     }
     let mut client = seat.client.clone();
-    let get = GetMatchRequest { match_id: seat.match_id.clone() };
+    let get = GetMatchRequest { match_id: seat.match_id.clone(), ..GetMatchRequest::default() };
     let response = tokio::time::timeout(Duration::from_mins(1), client.get_match(get)).await;
     response.expect("the call is answered").expect("the connection continues");
     assert!(!waiting.is_finished());

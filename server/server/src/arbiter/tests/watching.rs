@@ -2,6 +2,7 @@
 
 use boardwire_api::Error;
 use boardwire_api::v1::MatchState;
+use futures_util::FutureExt as _;
 
 use super::*;
 
@@ -253,5 +254,86 @@ fn spectators_see_a_delayed_seed_late() {
         let opening = |audience| arbiter.describe(audience).seed_opening;
         assert!(opening(Audience::Host).is_some());
         assert_eq!(opening(Audience::Public).is_some(), is_shown);
+    }
+}
+
+/// Makes the first decision of seat 0.
+async fn act_once(arbiter: &Arc<Arbiter>) {
+    let observation = observe(arbiter, Seat::FIRST).await;
+    let decision = decision_of(&observation, legal(&observation)[0]);
+    arbiter.act(Seat::FIRST, decision).await.expect("the decision is due");
+}
+
+#[tokio::test]
+async fn a_call_waits_until_the_match_changes() {
+    let arbiter = faraway(settings(&[AGENT, AGENT]));
+    let host = Some(arbiter.host_token());
+    let public = arbiter.describe(Audience::Public);
+    assert_eq!(arbiter.describe_when_changed(None, "other").await, Ok(public.clone()));
+    for token in [host, None] {
+        let known = arbiter.describe(Audience::Public);
+        let waiting = arbiter.describe_when_changed(token, &known.etag);
+        let (changed, ()) = tokio::join!(waiting, async {
+            if arbiter.describe(Audience::Public).waiting_for.len() == 2 {
+                act_once(&arbiter).await;
+            } else {
+                arbiter.close(CloseReason::Host);
+            }
+        });
+        let changed = changed.expect("the match has changed");
+        assert_ne!((changed.etag, changed.waiting_for), (known.etag, known.waiting_for));
+    }
+    // A closed match does not change, so no call waits for it.
+    let closed = arbiter.describe(Audience::Public);
+    assert_eq!(arbiter.describe_when_changed(None, &closed.etag).await, Ok(closed));
+}
+
+#[tokio::test]
+async fn calls_that_wait_for_a_change_count_as_waiting_calls_of_their_seat() {
+    let arbiter = faraway(settings(&[AGENT, RANDOM]));
+    let token = arbiter.join(Seat::FIRST, None, None).expect("the seat has no agent");
+    let etag = arbiter.describe(Audience::Seat(Seat::FIRST)).etag;
+    let wait = || Box::pin(arbiter.describe_when_changed(Some(&token), &etag));
+    let mut waiting = [wait(), wait(), wait()];
+    for call in &mut waiting {
+        assert!(call.now_or_never().is_none());
+    }
+    assert!(arbiter.idle_since().is_none());
+    assert_eq!(wait().await, Err(Error::SeatBusy { seat: 0, limit: 3 }));
+    arbiter.invite(0).expect("the seat is an agent's");
+    assert!(matches!(waiting[0].as_mut().await, Err(Error::TokenWrong { .. })));
+    drop(waiting);
+    assert!(arbiter.idle_since().is_some());
+}
+
+/// The timing of a response reveals no position before its time.
+#[tokio::test(start_paused = true)]
+async fn a_call_of_a_spectator_waits_for_the_delay() {
+    let watch_delay = Duration::from_hours(1);
+    let arbiter = faraway(Settings { watch_delay, ..settings(&[AGENT, AGENT]) });
+    let known = arbiter.describe(Audience::Public);
+    let mut waiting = Box::pin(arbiter.describe_when_changed(None, &known.etag));
+    assert!((&mut waiting).now_or_never().is_none());
+    act_once(&arbiter).await;
+    assert!((&mut waiting).now_or_never().is_none(), "the decision is hidden");
+    arbiter.close(CloseReason::Host);
+    assert!((&mut waiting).now_or_never().is_none(), "the end is hidden");
+    {
+        let present = &mut arbiter.lock().state.present;
+        let times = present.moves.iter_mut().map(|played| &mut played.at).chain(&mut present.dealt_at);
+        times.chain([&mut present.last_action_at]).for_each(|time| *time -= watch_delay);
+    }
+    let shown = waiting.await.expect("the match is shown");
+    assert_eq!((shown.state(), shown), (MatchState::Closed, arbiter.describe(Audience::Public)));
+}
+
+#[tokio::test]
+async fn calls_that_wait_for_a_change_end_when_the_server_stops() {
+    for watch_delay in [Duration::ZERO, Duration::from_hours(1)] {
+        let arbiter = faraway(Settings { watch_delay, ..settings(&[AGENT, RANDOM]) });
+        let etag = arbiter.describe(Audience::Public).etag;
+        let stopping = async { arbiter.close(CloseReason::ShuttingDown) };
+        let (ended, ()) = tokio::join!(arbiter.describe_when_changed(None, &etag), stopping);
+        assert_eq!(ended, Err(Error::ShuttingDown));
     }
 }
