@@ -6,7 +6,7 @@ To try: `rauha`; `observe(text=True, actions=True)`, which adds the position as 
 import boardwire
 
 with boardwire.connect() as client:  # a private server; connect("host:port") joins a shared one
-    match = client.create_match("faraway", players=["agent", "greedy"], seed=7)
+    match = client.create_match("faraway", players=["agent", "greedy"], episodes=1, seed=7)
     with match.join(0) as seat:
         obs = seat.observe()
         while not obs.over:

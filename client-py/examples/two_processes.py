@@ -26,7 +26,7 @@ def main() -> None:
             play(client, sys.argv[2])
         return
     with boardwire.connect() as client:
-        match = client.create_match("faraway", players=["agent", "agent"])
+        match = client.create_match("faraway", players=["agent", "agent"], episodes=1)
         own_code, other_code = (invitation.code for invitation in match.invitations)
         with subprocess.Popen([sys.executable, __file__, client.address, other_code]) as other:
             play(client, own_code)

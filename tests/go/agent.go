@@ -1,4 +1,4 @@
-// A Boardwire agent. It joins a match with the code of an invitation and plays until the host closes it.
+// A Boardwire agent. It joins a match with the code of an invitation and plays until the match is closed.
 //
 //	agent ADDRESS CODE [--transcript]
 //

@@ -7,7 +7,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
-import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Client } from "./client.js";
 import type { MatchConfig } from "./gen/boardwire/v1/MatchConfig.js";
@@ -82,27 +81,18 @@ async function exitOf(child: ChildProcess): Promise<string> {
 }
 
 /**
- * Runs an agent at each seat until the match has played this number of episodes, then closes the match. Returns the
- * lines that each agent printed for these episodes. If one agent fails, all are stopped.
+ * Runs an agent at each seat of a match with a number of `episodes`, after which the agents end. Returns the lines that
+ * each agent printed. If one agent fails, all are stopped.
  */
 export async function runAgents(
-  client: Client, match: Hosted, agents: Agent[], addresses: string[], episodes: number,
-  flags = ["--transcript"],
+  match: Hosted, agents: Agent[], addresses: string[], flags = ["--transcript"],
 ): Promise<string[][]> {
   const stop = new AbortController();
   try {
-    const playing = match.codes.map((code, seat) => {
+    return await Promise.all(match.codes.map((code, seat) => {
       const address = addresses[seat % addresses.length]!;
       return runAgent(agents[seat % agents.length]!, [address, code, ...flags], stop.signal);
-    });
-    const closing = (async () => {
-      for (let episode = 0; episode < episodes && !stop.signal.aborted; await setTimeout(20)) {
-        ({ episode } = (await client.call(client.match.GetMatch, { matchId: match.matchId })).match!);
-      }
-      await closeMatch(client, match);
-    })();
-    const [printed] = await Promise.all([Promise.all(playing), closing]);
-    return printed.map((lines) => lines.filter((line) => !(Number(line.split(" ", 1)[0]) >= episodes)));
+    }));
   } finally {
     stop.abort();
   }

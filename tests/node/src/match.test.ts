@@ -57,8 +57,8 @@ function illegalAction(mask: Uint8Array): number {
 /** Runs up to four agents and expects the golden transcript. */
 async function playGolden(game: Game, agents: Agent[], addresses: string[], bless = false): Promise<void> {
   const players = agents.slice(0, game.maxSeats).map(() => "agent");
-  const match = await createMatch(client, game.id, players, SEED);
-  const printed = await runAgents(client, match, agents, addresses, EPISODES);
+  const match = await createMatch(client, game.id, players, SEED, { episodes: EPISODES });
+  const printed = await runAgents(match, agents, addresses);
   const found = await transcript(client, game, SEED, printed);
   if (bless) writeGolden(game.id, found);
   assertGolden(game.id, found);
@@ -95,8 +95,8 @@ test("agents in all languages, from C++ to TypeScript, continue after a timeout"
   const clocks: Clock[] = [{ limit: { nanos: 1 }, onTimeout: "TIMEOUT_POLICY_FIRST_LEGAL" }];
   const built = (Object.keys(AGENTS) as Agent[]).filter((agent) => existsSync(AGENTS[agent][0]!));
   for (const agent of built) {
-    const match = await createMatch(client, "rauha", ["agent", "random"], SEED, { clocks });
-    const [printed] = await runAgents(client, match, [agent], [server.address], 1);
+    const match = await createMatch(client, "rauha", ["agent", "random"], SEED, { clocks, episodes: 1 });
+    const [printed] = await runAgents(match, [agent], [server.address]);
     assert.equal(printed!.length, 1, `the agent in ${agent} must be late`);
     assert.match(printed![0]!, /^0 over scores /);
   }
@@ -108,7 +108,8 @@ test("the agent in C++ reads views field by field", options, async (t) => {
     // Two matches with the same seed: the agent observes one, this test the other.
     const players = ["agent", "random"];
     const [observed, played] = [
-      await createMatch(client, game.id, players, SEED), await createMatch(client, game.id, players, SEED),
+      await createMatch(client, game.id, players, SEED),
+      await createMatch(client, game.id, players, SEED, { episodes: 1 }),
     ];
     const token = await joinMatch(client, observed.codes[0]!);
     const { spec } = await client.call(client.catalog.GetGame, { game: game.id, seats: 2, options: observed.options });
@@ -120,7 +121,7 @@ test("the agent in C++ reads views field by field", options, async (t) => {
       ));
       return ["view", name, ...values].join(" ");
     });
-    const printed = (await runAgents(client, played, ["cpp"], [server.address], 1, ["--views"]))[0]!;
+    const printed = (await runAgents(played, ["cpp"], [server.address], ["--views"]))[0]!;
     assert(expected.length > 5);
     assert(spec!.fields.some(({ axes }) => axes.length > 1), "a field must have two axes");
     assert.deepEqual(printed.slice(0, expected.length), expected);

@@ -1,4 +1,4 @@
-//! A Boardwire agent: joins a match with an invitation's code, and plays until the host closes the match.
+//! A Boardwire agent: joins a match with an invitation's code, and plays until the match is closed.
 //!
 //! To write your own agent, replace [`choose`].
 
