@@ -7,7 +7,6 @@
 #include <iostream>
 #include <set>
 
-#include "boardwire/v1/catalog.grpc.pb.h"
 #include "boardwire/v1/match_service.grpc.pb.h"
 #include "wire.hpp"
 
@@ -34,16 +33,8 @@ class Agent {
     JoinMatchRequest request;
     request.set_code(code);
     request.set_request_id(uuid());
+    request.set_with_spec(true);
     call_with_retry(*channel_, [&](auto* context) { return matches_->JoinMatch(context, request, &joined_); });
-    GetGameRequest get_game;
-    const auto& config = joined_.match().config();
-    get_game.set_game(config.game());
-    get_game.set_seats(config.players_size());
-    *get_game.mutable_options() = config.options();
-    GetGameResponse response;
-    const auto catalog = CatalogService::NewStub(channel_);
-    call_with_retry(*channel_, [&](auto* context) { return catalog->GetGame(context, get_game, &response); });
-    spec_ = response.spec();
   }
 
   /// Plays until the match is closed. If a stream breaks, sends the unanswered request again on a new stream.
@@ -98,7 +89,7 @@ class Agent {
       reset->set_wait(true);
       return request;
     }
-    if (views_) std::cout << fields(spec_, observation.view()) << std::flush;
+    if (views_) std::cout << fields(joined_.spec(), observation.view()) << std::flush;
     ActRequest* act = request.mutable_act();
     act->set_match_id(joined_.match().id());
     act->set_episode(observation.episode());
@@ -111,7 +102,7 @@ class Agent {
   void log(const ActRequest& act) const {
     if (!transcript_) return;
     std::cout << act.episode() << ' ' << act.decision() << ' ' << act.action() << ' '
-              << spec_.actions(act.action()).label() << std::endl;
+              << joined_.spec().actions(act.action()).label() << std::endl;
   }
 
   void log(const Observation& end) const {
@@ -124,7 +115,6 @@ class Agent {
   const std::unique_ptr<MatchService::Stub> matches_;
   const bool transcript_, views_;
   JoinMatchResponse joined_;
-  GameSpec spec_;
 };
 
 }  // namespace

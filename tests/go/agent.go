@@ -26,7 +26,6 @@ func choose(legal []uint32, observation *pb.Observation) uint32 {
 type agent struct {
 	matches     pb.MatchServiceClient
 	joined      *pb.JoinMatchResponse
-	spec        *pb.GameSpec
 	transcript  bool
 	nextRequest *pb.PlayRequest // the next request, or the request without a response
 }
@@ -38,19 +37,9 @@ func join(address, code string, transcript bool) (*agent, error) {
 		return nil, err
 	}
 	a := &agent{matches: pb.NewMatchServiceClient(connection), transcript: transcript}
-	request := &pb.JoinMatchRequest{Code: code, RequestId: uuid()}
-	err = callWithRetry(func(ctx context.Context) (err error) {
+	request := &pb.JoinMatchRequest{Code: code, RequestId: uuid(), WithSpec: true}
+	return a, callWithRetry(func(ctx context.Context) (err error) {
 		a.joined, err = a.matches.JoinMatch(ctx, request)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	config := a.joined.Match.Config
-	getGame := &pb.GetGameRequest{Game: config.Game, Seats: uint32(len(config.Players)), Options: config.Options}
-	return a, callWithRetry(func(ctx context.Context) error {
-		response, err := pb.NewCatalogServiceClient(connection).GetGame(ctx, getGame)
-		a.spec = response.GetSpec()
 		return err
 	})
 }
@@ -107,7 +96,7 @@ func (a *agent) next(response *pb.PlayResponse) (*pb.PlayRequest, error) {
 	if response.GetAct() != nil {
 		observation = response.GetAct().Observation
 		act := a.nextRequest.GetAct()
-		a.log(act.Episode, act.Decision, act.Action, a.spec.Actions[act.Action].Label)
+		a.log(act.Episode, act.Decision, act.Action, a.joined.Spec.Actions[act.Action].Label)
 	} else if response.GetReset_() != nil {
 		observation = response.GetReset_().Observation
 	}

@@ -28,16 +28,11 @@ final class Agent {
   /** Joins the match. The request id makes the join idempotent: it can be retried after a lost response. */
   private Agent(ManagedChannel channel, String code, boolean transcript) throws InterruptedException {
     var id = UUID.randomUUID().toString();
-    var join = JoinMatchRequest.newBuilder().setCode(code).setRequestId(id).build();
+    var join = JoinMatchRequest.newBuilder().setCode(code).setRequestId(id).setWithSpec(true).build();
     var joined = Wire.callWithRetry(MatchServiceGrpc.newBlockingStub(channel), stub -> stub.joinMatch(join));
-    var match = joined.getMatch();
-    var config = match.getConfig();
-    var getGame = GetGameRequest.newBuilder().setGame(config.getGame()).setSeats(config.getPlayersCount());
-    var request = getGame.putAllOptions(config.getOptionsMap()).build();
-    var catalog = CatalogServiceGrpc.newBlockingStub(channel);
-    this.spec = Wire.callWithRetry(catalog, stub -> stub.getGame(request)).getSpec();
+    this.spec = joined.getSpec();
     this.seat = MatchServiceGrpc.newStub(channel).withCallCredentials(Wire.bearer(joined.getToken()));
-    this.matchId = match.getId();
+    this.matchId = joined.getMatch().getId();
     this.transcript = transcript;
   }
 

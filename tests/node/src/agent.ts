@@ -39,10 +39,8 @@ class Agent {
 
   /** Joins the match. The request id makes the join idempotent: it can be retried after a lost response. */
   static async join(client: Client, code: string, log: (line: string) => void): Promise<Agent> {
-    const { match, token } = await client.callWithRetry(client.match.JoinMatch, { code, requestId: randomUUID() });
-    const { game, players, options } = match!.config!;
-    const getGame = { game, seats: players.length, options };
-    const { spec } = await client.callWithRetry(client.catalog.GetGame, getGame);
+    const join = { code, requestId: randomUUID(), withSpec: true };
+    const { match, token, spec } = await client.callWithRetry(client.match.JoinMatch, join);
     return new Agent(client, match!, token, spec!, log);
   }
 

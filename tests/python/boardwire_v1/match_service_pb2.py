@@ -22,6 +22,7 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from boardwire_v1 import catalog_pb2 as boardwire_dot_v1_dot_catalog__pb2
 from boardwire_v1 import match_pb2 as boardwire_dot_v1_dot_match__pb2
 from boardwire_v1 import observation_pb2 as boardwire_dot_v1_dot_observation__pb2
 from boardwire_v1 import replay_pb2 as boardwire_dot_v1_dot_replay__pb2
@@ -29,7 +30,7 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.rpc import status_pb2 as google_dot_rpc_dot_status__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n boardwire/v1/match_service.proto\x12\x0c\x62oardwire.v1\x1a\x18\x62oardwire/v1/match.proto\x1a\x1e\x62oardwire/v1/observation.proto\x1a\x19\x62oardwire/v1/replay.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x17google/rpc/status.proto\"o\n\x12\x43reateMatchRequest\x12)\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x19.boardwire.v1.MatchConfig\x12\x11\n\x04seed\x18\x02 \x01(\x06H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x03 \x01(\tB\x07\n\x05_seed\"\x95\x01\n\x13\x43reateMatchResponse\x12\"\n\x05match\x18\x01 \x01(\x0b\x32\x13.boardwire.v1.Match\x12-\n\x0binvitations\x18\x02 \x03(\x0b\x32\x18.boardwire.v1.Invitation\x12\x12\n\nhost_token\x18\x03 \x01(\t\x12\x17\n\x0fspectator_token\x18\x04 \x01(\t\"7\n\x0fGetMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x12\n\nknown_etag\x18\x02 \x01(\t\"6\n\x10GetMatchResponse\x12\"\n\x05match\x18\x01 \x01(\x0b\x32\x13.boardwire.v1.Match\"\xe0\x01\n\x12ListMatchesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x0c\n\x04game\x18\x03 \x01(\t\x12(\n\x06states\x18\x04 \x03(\x0e\x32\x18.boardwire.v1.MatchState\x12<\n\x06labels\x18\x05 \x03(\x0b\x32,.boardwire.v1.ListMatchesRequest.LabelsEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"T\n\x13ListMatchesResponse\x12$\n\x07matches\x18\x01 \x03(\x0b\x32\x13.boardwire.v1.Match\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"H\n\x10JoinMatchRequest\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\x12\x12\n\ncommitment\x18\x03 \x01(\x0c\"T\n\x11JoinMatchResponse\x12\"\n\x05match\x18\x01 \x01(\x0b\x32\x13.boardwire.v1.Match\x12\x0c\n\x04seat\x18\x02 \x01(\r\x12\r\n\x05token\x18\x03 \x01(\t\"/\n\rInviteRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\r\">\n\x0eInviteResponse\x12,\n\ninvitation\x18\x01 \x01(\x0b\x32\x18.boardwire.v1.Invitation\"3\n\x0fOpenDealRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0e\n\x06secret\x18\x02 \x01(\x0c\"\x12\n\x10OpenDealResponse\"V\n\x0eObserveRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04wait\x18\x02 \x01(\x08\x12$\n\x06\x65xtras\x18\x03 \x01(\x0b\x32\x14.boardwire.v1.Extras\"A\n\x0fObserveResponse\x12.\n\x0bobservation\x18\x01 \x01(\x0b\x32\x19.boardwire.v1.Observation\"\xb1\x01\n\nActRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0f\n\x07\x65pisode\x18\x02 \x01(\r\x12\x10\n\x08\x64\x65\x63ision\x18\x03 \x01(\r\x12\x0e\n\x06\x61\x63tion\x18\x04 \x01(\r\x12\x0c\n\x04wait\x18\x05 \x01(\x08\x12$\n\x06\x65xtras\x18\x06 \x01(\x0b\x32\x14.boardwire.v1.Extras\x12*\n\x07thought\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\"=\n\x0b\x41\x63tResponse\x12.\n\x0bobservation\x18\x01 \x01(\x0b\x32\x19.boardwire.v1.Observation\"c\n\x11ResetMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seed\x18\x02 \x01(\x06H\x00\x88\x01\x01\x12\x14\n\x07\x65pisode\x18\x03 \x01(\rH\x01\x88\x01\x01\x42\x07\n\x05_seedB\n\n\x08_episode\"8\n\x12ResetMatchResponse\x12\"\n\x05match\x18\x01 \x01(\x0b\x32\x13.boardwire.v1.Match\"\x92\x01\n\x0cResetRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seed\x18\x02 \x01(\x06H\x00\x88\x01\x01\x12\x14\n\x07\x65pisode\x18\x03 \x01(\rH\x01\x88\x01\x01\x12\x0c\n\x04wait\x18\x04 \x01(\x08\x12$\n\x06\x65xtras\x18\x05 \x01(\x0b\x32\x14.boardwire.v1.ExtrasB\x07\n\x05_seedB\n\n\x08_episode\"?\n\rResetResponse\x12.\n\x0bobservation\x18\x01 \x01(\x0b\x32\x19.boardwire.v1.Observation\"\x85\x01\n\rResignRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x14\n\x07\x65pisode\x18\x02 \x01(\rH\x00\x88\x01\x01\x12\x11\n\x04seat\x18\x03 \x01(\rH\x01\x88\x01\x01\x12$\n\x06\x65xtras\x18\x04 \x01(\x0b\x32\x14.boardwire.v1.ExtrasB\n\n\x08_episodeB\x07\n\x05_seat\"@\n\x0eResignResponse\x12.\n\x0bobservation\x18\x01 \x01(\x0b\x32\x19.boardwire.v1.Observation\"F\n\x10GetReplayRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x14\n\x07\x65pisode\x18\x02 \x01(\rH\x00\x88\x01\x01\x42\n\n\x08_episode\"9\n\x11GetReplayResponse\x12$\n\x06replay\x18\x01 \x01(\x0b\x32\x14.boardwire.v1.Replay\"N\n\x0cWatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x12\n\x05\x61\x66ter\x18\x02 \x01(\x04H\x00\x88\x01\x01\x12\x0e\n\x06\x64\x65pict\x18\x03 \x01(\x08\x42\x08\n\x06_after\"_\n\rWatchResponse\x12\"\n\x05\x66rame\x18\x01 \x01(\x0b\x32\x13.boardwire.v1.Frame\x12*\n\tdepiction\x18\x02 \x01(\x0b\x32\x17.boardwire.v1.Depiction\"\xdb\x01\n\x0bPlayRequest\x12\x0b\n\x03tag\x18\x01 \x01(\r\x12/\n\x07observe\x18\x02 \x01(\x0b\x32\x1c.boardwire.v1.ObserveRequestH\x00\x12\'\n\x03\x61\x63t\x18\x03 \x01(\x0b\x32\x18.boardwire.v1.ActRequestH\x00\x12+\n\x05reset\x18\x04 \x01(\x0b\x32\x1a.boardwire.v1.ResetRequestH\x00\x12-\n\x06resign\x18\x05 \x01(\x0b\x32\x1b.boardwire.v1.ResignRequestH\x00\x42\t\n\x07request\"\x84\x02\n\x0cPlayResponse\x12\x0b\n\x03tag\x18\x01 \x01(\r\x12\x30\n\x07observe\x18\x02 \x01(\x0b\x32\x1d.boardwire.v1.ObserveResponseH\x00\x12(\n\x03\x61\x63t\x18\x03 \x01(\x0b\x32\x19.boardwire.v1.ActResponseH\x00\x12,\n\x05reset\x18\x04 \x01(\x0b\x32\x1b.boardwire.v1.ResetResponseH\x00\x12.\n\x06resign\x18\x05 \x01(\x0b\x32\x1c.boardwire.v1.ResignResponseH\x00\x12#\n\x05\x65rror\x18\x0f \x01(\x0b\x32\x12.google.rpc.StatusH\x00\x42\x08\n\x06\x61nswer\"%\n\x11\x43loseMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\"8\n\x12\x43loseMatchResponse\x12\"\n\x05match\x18\x01 \x01(\x0b\x32\x13.boardwire.v1.Match2\xe1\x08\n\x0cMatchService\x12R\n\x0b\x43reateMatch\x12 .boardwire.v1.CreateMatchRequest\x1a!.boardwire.v1.CreateMatchResponse\x12I\n\x08GetMatch\x12\x1d.boardwire.v1.GetMatchRequest\x1a\x1e.boardwire.v1.GetMatchResponse\x12R\n\x0bListMatches\x12 .boardwire.v1.ListMatchesRequest\x1a!.boardwire.v1.ListMatchesResponse\x12L\n\tJoinMatch\x12\x1e.boardwire.v1.JoinMatchRequest\x1a\x1f.boardwire.v1.JoinMatchResponse\x12\x43\n\x06Invite\x12\x1b.boardwire.v1.InviteRequest\x1a\x1c.boardwire.v1.InviteResponse\x12I\n\x08OpenDeal\x12\x1d.boardwire.v1.OpenDealRequest\x1a\x1e.boardwire.v1.OpenDealResponse\x12\x46\n\x07Observe\x12\x1c.boardwire.v1.ObserveRequest\x1a\x1d.boardwire.v1.ObserveResponse\x12:\n\x03\x41\x63t\x12\x18.boardwire.v1.ActRequest\x1a\x19.boardwire.v1.ActResponse\x12@\n\x05Reset\x12\x1a.boardwire.v1.ResetRequest\x1a\x1b.boardwire.v1.ResetResponse\x12O\n\nResetMatch\x12\x1f.boardwire.v1.ResetMatchRequest\x1a .boardwire.v1.ResetMatchResponse\x12\x43\n\x06Resign\x12\x1b.boardwire.v1.ResignRequest\x1a\x1c.boardwire.v1.ResignResponse\x12\x41\n\x04Play\x12\x19.boardwire.v1.PlayRequest\x1a\x1a.boardwire.v1.PlayResponse(\x01\x30\x01\x12L\n\tGetReplay\x12\x1e.boardwire.v1.GetReplayRequest\x1a\x1f.boardwire.v1.GetReplayResponse\x12\x42\n\x05Watch\x12\x1a.boardwire.v1.WatchRequest\x1a\x1b.boardwire.v1.WatchResponse0\x01\x12O\n\nCloseMatch\x12\x1f.boardwire.v1.CloseMatchRequest\x1a .boardwire.v1.CloseMatchResponseB.\n\x10\x63om.boardwire.v1P\x01Z\x18\x62oardwire/v1;boardwirev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n boardwire/v1/match_service.proto\x12\x0c\x62oardwire.v1\x1a\x1a\x62oardwire/v1/catalog.proto\x1a\x18\x62oardwire/v1/match.proto\x1a\x1e\x62oardwire/v1/observation.proto\x1a\x19\x62oardwire/v1/replay.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x17google/rpc/status.proto\"o\n\x12\x43reateMatchRequest\x12)\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x19.boardwire.v1.MatchConfig\x12\x11\n\x04seed\x18\x02 \x01(\x06H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x03 \x01(\tB\x07\n\x05_seed\"\x95\x01\n\x13\x43reateMatchResponse\x12\"\n\x05match\x18\x01 \x01(\x0b\x32\x13.boardwire.v1.Match\x12-\n\x0binvitations\x18\x02 \x03(\x0b\x32\x18.boardwire.v1.Invitation\x12\x12\n\nhost_token\x18\x03 \x01(\t\x12\x17\n\x0fspectator_token\x18\x04 \x01(\t\"7\n\x0fGetMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x12\n\nknown_etag\x18\x02 \x01(\t\"6\n\x10GetMatchResponse\x12\"\n\x05match\x18\x01 \x01(\x0b\x32\x13.boardwire.v1.Match\"\xe0\x01\n\x12ListMatchesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x0c\n\x04game\x18\x03 \x01(\t\x12(\n\x06states\x18\x04 \x03(\x0e\x32\x18.boardwire.v1.MatchState\x12<\n\x06labels\x18\x05 \x03(\x0b\x32,.boardwire.v1.ListMatchesRequest.LabelsEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"T\n\x13ListMatchesResponse\x12$\n\x07matches\x18\x01 \x03(\x0b\x32\x13.boardwire.v1.Match\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"[\n\x10JoinMatchRequest\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\x12\x12\n\ncommitment\x18\x03 \x01(\x0c\x12\x11\n\twith_spec\x18\x04 \x01(\x08\"z\n\x11JoinMatchResponse\x12\"\n\x05match\x18\x01 \x01(\x0b\x32\x13.boardwire.v1.Match\x12\x0c\n\x04seat\x18\x02 \x01(\r\x12\r\n\x05token\x18\x03 \x01(\t\x12$\n\x04spec\x18\x04 \x01(\x0b\x32\x16.boardwire.v1.GameSpec\"/\n\rInviteRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\r\">\n\x0eInviteResponse\x12,\n\ninvitation\x18\x01 \x01(\x0b\x32\x18.boardwire.v1.Invitation\"3\n\x0fOpenDealRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0e\n\x06secret\x18\x02 \x01(\x0c\"\x12\n\x10OpenDealResponse\"V\n\x0eObserveRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04wait\x18\x02 \x01(\x08\x12$\n\x06\x65xtras\x18\x03 \x01(\x0b\x32\x14.boardwire.v1.Extras\"A\n\x0fObserveResponse\x12.\n\x0bobservation\x18\x01 \x01(\x0b\x32\x19.boardwire.v1.Observation\"\xb1\x01\n\nActRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0f\n\x07\x65pisode\x18\x02 \x01(\r\x12\x10\n\x08\x64\x65\x63ision\x18\x03 \x01(\r\x12\x0e\n\x06\x61\x63tion\x18\x04 \x01(\r\x12\x0c\n\x04wait\x18\x05 \x01(\x08\x12$\n\x06\x65xtras\x18\x06 \x01(\x0b\x32\x14.boardwire.v1.Extras\x12*\n\x07thought\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\"=\n\x0b\x41\x63tResponse\x12.\n\x0bobservation\x18\x01 \x01(\x0b\x32\x19.boardwire.v1.Observation\"c\n\x11ResetMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seed\x18\x02 \x01(\x06H\x00\x88\x01\x01\x12\x14\n\x07\x65pisode\x18\x03 \x01(\rH\x01\x88\x01\x01\x42\x07\n\x05_seedB\n\n\x08_episode\"8\n\x12ResetMatchResponse\x12\"\n\x05match\x18\x01 \x01(\x0b\x32\x13.boardwire.v1.Match\"\x92\x01\n\x0cResetRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seed\x18\x02 \x01(\x06H\x00\x88\x01\x01\x12\x14\n\x07\x65pisode\x18\x03 \x01(\rH\x01\x88\x01\x01\x12\x0c\n\x04wait\x18\x04 \x01(\x08\x12$\n\x06\x65xtras\x18\x05 \x01(\x0b\x32\x14.boardwire.v1.ExtrasB\x07\n\x05_seedB\n\n\x08_episode\"?\n\rResetResponse\x12.\n\x0bobservation\x18\x01 \x01(\x0b\x32\x19.boardwire.v1.Observation\"\x85\x01\n\rResignRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x14\n\x07\x65pisode\x18\x02 \x01(\rH\x00\x88\x01\x01\x12\x11\n\x04seat\x18\x03 \x01(\rH\x01\x88\x01\x01\x12$\n\x06\x65xtras\x18\x04 \x01(\x0b\x32\x14.boardwire.v1.ExtrasB\n\n\x08_episodeB\x07\n\x05_seat\"@\n\x0eResignResponse\x12.\n\x0bobservation\x18\x01 \x01(\x0b\x32\x19.boardwire.v1.Observation\"F\n\x10GetReplayRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x14\n\x07\x65pisode\x18\x02 \x01(\rH\x00\x88\x01\x01\x42\n\n\x08_episode\"9\n\x11GetReplayResponse\x12$\n\x06replay\x18\x01 \x01(\x0b\x32\x14.boardwire.v1.Replay\"N\n\x0cWatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x12\n\x05\x61\x66ter\x18\x02 \x01(\x04H\x00\x88\x01\x01\x12\x0e\n\x06\x64\x65pict\x18\x03 \x01(\x08\x42\x08\n\x06_after\"_\n\rWatchResponse\x12\"\n\x05\x66rame\x18\x01 \x01(\x0b\x32\x13.boardwire.v1.Frame\x12*\n\tdepiction\x18\x02 \x01(\x0b\x32\x17.boardwire.v1.Depiction\"\xdb\x01\n\x0bPlayRequest\x12\x0b\n\x03tag\x18\x01 \x01(\r\x12/\n\x07observe\x18\x02 \x01(\x0b\x32\x1c.boardwire.v1.ObserveRequestH\x00\x12\'\n\x03\x61\x63t\x18\x03 \x01(\x0b\x32\x18.boardwire.v1.ActRequestH\x00\x12+\n\x05reset\x18\x04 \x01(\x0b\x32\x1a.boardwire.v1.ResetRequestH\x00\x12-\n\x06resign\x18\x05 \x01(\x0b\x32\x1b.boardwire.v1.ResignRequestH\x00\x42\t\n\x07request\"\x84\x02\n\x0cPlayResponse\x12\x0b\n\x03tag\x18\x01 \x01(\r\x12\x30\n\x07observe\x18\x02 \x01(\x0b\x32\x1d.boardwire.v1.ObserveResponseH\x00\x12(\n\x03\x61\x63t\x18\x03 \x01(\x0b\x32\x19.boardwire.v1.ActResponseH\x00\x12,\n\x05reset\x18\x04 \x01(\x0b\x32\x1b.boardwire.v1.ResetResponseH\x00\x12.\n\x06resign\x18\x05 \x01(\x0b\x32\x1c.boardwire.v1.ResignResponseH\x00\x12#\n\x05\x65rror\x18\x0f \x01(\x0b\x32\x12.google.rpc.StatusH\x00\x42\x08\n\x06\x61nswer\"%\n\x11\x43loseMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\"8\n\x12\x43loseMatchResponse\x12\"\n\x05match\x18\x01 \x01(\x0b\x32\x13.boardwire.v1.Match2\xe1\x08\n\x0cMatchService\x12R\n\x0b\x43reateMatch\x12 .boardwire.v1.CreateMatchRequest\x1a!.boardwire.v1.CreateMatchResponse\x12I\n\x08GetMatch\x12\x1d.boardwire.v1.GetMatchRequest\x1a\x1e.boardwire.v1.GetMatchResponse\x12R\n\x0bListMatches\x12 .boardwire.v1.ListMatchesRequest\x1a!.boardwire.v1.ListMatchesResponse\x12L\n\tJoinMatch\x12\x1e.boardwire.v1.JoinMatchRequest\x1a\x1f.boardwire.v1.JoinMatchResponse\x12\x43\n\x06Invite\x12\x1b.boardwire.v1.InviteRequest\x1a\x1c.boardwire.v1.InviteResponse\x12I\n\x08OpenDeal\x12\x1d.boardwire.v1.OpenDealRequest\x1a\x1e.boardwire.v1.OpenDealResponse\x12\x46\n\x07Observe\x12\x1c.boardwire.v1.ObserveRequest\x1a\x1d.boardwire.v1.ObserveResponse\x12:\n\x03\x41\x63t\x12\x18.boardwire.v1.ActRequest\x1a\x19.boardwire.v1.ActResponse\x12@\n\x05Reset\x12\x1a.boardwire.v1.ResetRequest\x1a\x1b.boardwire.v1.ResetResponse\x12O\n\nResetMatch\x12\x1f.boardwire.v1.ResetMatchRequest\x1a .boardwire.v1.ResetMatchResponse\x12\x43\n\x06Resign\x12\x1b.boardwire.v1.ResignRequest\x1a\x1c.boardwire.v1.ResignResponse\x12\x41\n\x04Play\x12\x19.boardwire.v1.PlayRequest\x1a\x1a.boardwire.v1.PlayResponse(\x01\x30\x01\x12L\n\tGetReplay\x12\x1e.boardwire.v1.GetReplayRequest\x1a\x1f.boardwire.v1.GetReplayResponse\x12\x42\n\x05Watch\x12\x1a.boardwire.v1.WatchRequest\x1a\x1b.boardwire.v1.WatchResponse0\x01\x12O\n\nCloseMatch\x12\x1f.boardwire.v1.CloseMatchRequest\x1a .boardwire.v1.CloseMatchResponseB.\n\x10\x63om.boardwire.v1P\x01Z\x18\x62oardwire/v1;boardwirev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -39,68 +40,68 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'\n\020com.boardwire.v1P\001Z\030boardwire/v1;boardwirev1'
   _globals['_LISTMATCHESREQUEST_LABELSENTRY']._loaded_options = None
   _globals['_LISTMATCHESREQUEST_LABELSENTRY']._serialized_options = b'8\001'
-  _globals['_CREATEMATCHREQUEST']._serialized_start=192
-  _globals['_CREATEMATCHREQUEST']._serialized_end=303
-  _globals['_CREATEMATCHRESPONSE']._serialized_start=306
-  _globals['_CREATEMATCHRESPONSE']._serialized_end=455
-  _globals['_GETMATCHREQUEST']._serialized_start=457
-  _globals['_GETMATCHREQUEST']._serialized_end=512
-  _globals['_GETMATCHRESPONSE']._serialized_start=514
-  _globals['_GETMATCHRESPONSE']._serialized_end=568
-  _globals['_LISTMATCHESREQUEST']._serialized_start=571
-  _globals['_LISTMATCHESREQUEST']._serialized_end=795
-  _globals['_LISTMATCHESREQUEST_LABELSENTRY']._serialized_start=750
-  _globals['_LISTMATCHESREQUEST_LABELSENTRY']._serialized_end=795
-  _globals['_LISTMATCHESRESPONSE']._serialized_start=797
-  _globals['_LISTMATCHESRESPONSE']._serialized_end=881
-  _globals['_JOINMATCHREQUEST']._serialized_start=883
-  _globals['_JOINMATCHREQUEST']._serialized_end=955
-  _globals['_JOINMATCHRESPONSE']._serialized_start=957
-  _globals['_JOINMATCHRESPONSE']._serialized_end=1041
-  _globals['_INVITEREQUEST']._serialized_start=1043
-  _globals['_INVITEREQUEST']._serialized_end=1090
-  _globals['_INVITERESPONSE']._serialized_start=1092
-  _globals['_INVITERESPONSE']._serialized_end=1154
-  _globals['_OPENDEALREQUEST']._serialized_start=1156
-  _globals['_OPENDEALREQUEST']._serialized_end=1207
-  _globals['_OPENDEALRESPONSE']._serialized_start=1209
-  _globals['_OPENDEALRESPONSE']._serialized_end=1227
-  _globals['_OBSERVEREQUEST']._serialized_start=1229
-  _globals['_OBSERVEREQUEST']._serialized_end=1315
-  _globals['_OBSERVERESPONSE']._serialized_start=1317
-  _globals['_OBSERVERESPONSE']._serialized_end=1382
-  _globals['_ACTREQUEST']._serialized_start=1385
-  _globals['_ACTREQUEST']._serialized_end=1562
-  _globals['_ACTRESPONSE']._serialized_start=1564
-  _globals['_ACTRESPONSE']._serialized_end=1625
-  _globals['_RESETMATCHREQUEST']._serialized_start=1627
-  _globals['_RESETMATCHREQUEST']._serialized_end=1726
-  _globals['_RESETMATCHRESPONSE']._serialized_start=1728
-  _globals['_RESETMATCHRESPONSE']._serialized_end=1784
-  _globals['_RESETREQUEST']._serialized_start=1787
-  _globals['_RESETREQUEST']._serialized_end=1933
-  _globals['_RESETRESPONSE']._serialized_start=1935
-  _globals['_RESETRESPONSE']._serialized_end=1998
-  _globals['_RESIGNREQUEST']._serialized_start=2001
-  _globals['_RESIGNREQUEST']._serialized_end=2134
-  _globals['_RESIGNRESPONSE']._serialized_start=2136
-  _globals['_RESIGNRESPONSE']._serialized_end=2200
-  _globals['_GETREPLAYREQUEST']._serialized_start=2202
-  _globals['_GETREPLAYREQUEST']._serialized_end=2272
-  _globals['_GETREPLAYRESPONSE']._serialized_start=2274
-  _globals['_GETREPLAYRESPONSE']._serialized_end=2331
-  _globals['_WATCHREQUEST']._serialized_start=2333
-  _globals['_WATCHREQUEST']._serialized_end=2411
-  _globals['_WATCHRESPONSE']._serialized_start=2413
-  _globals['_WATCHRESPONSE']._serialized_end=2508
-  _globals['_PLAYREQUEST']._serialized_start=2511
-  _globals['_PLAYREQUEST']._serialized_end=2730
-  _globals['_PLAYRESPONSE']._serialized_start=2733
-  _globals['_PLAYRESPONSE']._serialized_end=2993
-  _globals['_CLOSEMATCHREQUEST']._serialized_start=2995
-  _globals['_CLOSEMATCHREQUEST']._serialized_end=3032
-  _globals['_CLOSEMATCHRESPONSE']._serialized_start=3034
-  _globals['_CLOSEMATCHRESPONSE']._serialized_end=3090
-  _globals['_MATCHSERVICE']._serialized_start=3093
-  _globals['_MATCHSERVICE']._serialized_end=4214
+  _globals['_CREATEMATCHREQUEST']._serialized_start=220
+  _globals['_CREATEMATCHREQUEST']._serialized_end=331
+  _globals['_CREATEMATCHRESPONSE']._serialized_start=334
+  _globals['_CREATEMATCHRESPONSE']._serialized_end=483
+  _globals['_GETMATCHREQUEST']._serialized_start=485
+  _globals['_GETMATCHREQUEST']._serialized_end=540
+  _globals['_GETMATCHRESPONSE']._serialized_start=542
+  _globals['_GETMATCHRESPONSE']._serialized_end=596
+  _globals['_LISTMATCHESREQUEST']._serialized_start=599
+  _globals['_LISTMATCHESREQUEST']._serialized_end=823
+  _globals['_LISTMATCHESREQUEST_LABELSENTRY']._serialized_start=778
+  _globals['_LISTMATCHESREQUEST_LABELSENTRY']._serialized_end=823
+  _globals['_LISTMATCHESRESPONSE']._serialized_start=825
+  _globals['_LISTMATCHESRESPONSE']._serialized_end=909
+  _globals['_JOINMATCHREQUEST']._serialized_start=911
+  _globals['_JOINMATCHREQUEST']._serialized_end=1002
+  _globals['_JOINMATCHRESPONSE']._serialized_start=1004
+  _globals['_JOINMATCHRESPONSE']._serialized_end=1126
+  _globals['_INVITEREQUEST']._serialized_start=1128
+  _globals['_INVITEREQUEST']._serialized_end=1175
+  _globals['_INVITERESPONSE']._serialized_start=1177
+  _globals['_INVITERESPONSE']._serialized_end=1239
+  _globals['_OPENDEALREQUEST']._serialized_start=1241
+  _globals['_OPENDEALREQUEST']._serialized_end=1292
+  _globals['_OPENDEALRESPONSE']._serialized_start=1294
+  _globals['_OPENDEALRESPONSE']._serialized_end=1312
+  _globals['_OBSERVEREQUEST']._serialized_start=1314
+  _globals['_OBSERVEREQUEST']._serialized_end=1400
+  _globals['_OBSERVERESPONSE']._serialized_start=1402
+  _globals['_OBSERVERESPONSE']._serialized_end=1467
+  _globals['_ACTREQUEST']._serialized_start=1470
+  _globals['_ACTREQUEST']._serialized_end=1647
+  _globals['_ACTRESPONSE']._serialized_start=1649
+  _globals['_ACTRESPONSE']._serialized_end=1710
+  _globals['_RESETMATCHREQUEST']._serialized_start=1712
+  _globals['_RESETMATCHREQUEST']._serialized_end=1811
+  _globals['_RESETMATCHRESPONSE']._serialized_start=1813
+  _globals['_RESETMATCHRESPONSE']._serialized_end=1869
+  _globals['_RESETREQUEST']._serialized_start=1872
+  _globals['_RESETREQUEST']._serialized_end=2018
+  _globals['_RESETRESPONSE']._serialized_start=2020
+  _globals['_RESETRESPONSE']._serialized_end=2083
+  _globals['_RESIGNREQUEST']._serialized_start=2086
+  _globals['_RESIGNREQUEST']._serialized_end=2219
+  _globals['_RESIGNRESPONSE']._serialized_start=2221
+  _globals['_RESIGNRESPONSE']._serialized_end=2285
+  _globals['_GETREPLAYREQUEST']._serialized_start=2287
+  _globals['_GETREPLAYREQUEST']._serialized_end=2357
+  _globals['_GETREPLAYRESPONSE']._serialized_start=2359
+  _globals['_GETREPLAYRESPONSE']._serialized_end=2416
+  _globals['_WATCHREQUEST']._serialized_start=2418
+  _globals['_WATCHREQUEST']._serialized_end=2496
+  _globals['_WATCHRESPONSE']._serialized_start=2498
+  _globals['_WATCHRESPONSE']._serialized_end=2593
+  _globals['_PLAYREQUEST']._serialized_start=2596
+  _globals['_PLAYREQUEST']._serialized_end=2815
+  _globals['_PLAYRESPONSE']._serialized_start=2818
+  _globals['_PLAYRESPONSE']._serialized_end=3078
+  _globals['_CLOSEMATCHREQUEST']._serialized_start=3080
+  _globals['_CLOSEMATCHREQUEST']._serialized_end=3117
+  _globals['_CLOSEMATCHRESPONSE']._serialized_start=3119
+  _globals['_CLOSEMATCHRESPONSE']._serialized_end=3175
+  _globals['_MATCHSERVICE']._serialized_start=3178
+  _globals['_MATCHSERVICE']._serialized_end=4299
 # @@protoc_insertion_point(module_scope)

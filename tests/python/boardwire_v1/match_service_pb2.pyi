@@ -7,6 +7,7 @@ Seats and host send their token as `authorization: Bearer TOKEN` in the call's m
 know.
 """
 
+import boardwire_v1.catalog_pb2
 import boardwire_v1.match_pb2
 import boardwire_v1.observation_pb2
 import boardwire_v1.replay_pb2
@@ -199,20 +200,24 @@ class JoinMatchRequest(google.protobuf.message.Message):
     CODE_FIELD_NUMBER: builtins.int
     REQUEST_ID_FIELD_NUMBER: builtins.int
     COMMITMENT_FIELD_NUMBER: builtins.int
+    WITH_SPEC_FIELD_NUMBER: builtins.int
     code: builtins.str
     """The code of the invitation."""
     request_id: builtins.str
     """A new random UUID, or empty. A repeated request with the same id gets the first response."""
     commitment: builtins.bytes
     """With fair deals, the SHA-256 of the agent's secret of 32 random bytes; else ignored."""
+    with_spec: builtins.bool
+    """Whether to add the description of the table."""
     def __init__(
         self,
         *,
         code: builtins.str = ...,
         request_id: builtins.str = ...,
         commitment: builtins.bytes = ...,
+        with_spec: builtins.bool = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["code", b"code", "commitment", b"commitment", "request_id", b"request_id"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["code", b"code", "commitment", b"commitment", "request_id", b"request_id", "with_spec", b"with_spec"]) -> None: ...
 
 global___JoinMatchRequest = JoinMatchRequest
 
@@ -223,20 +228,26 @@ class JoinMatchResponse(google.protobuf.message.Message):
     MATCH_FIELD_NUMBER: builtins.int
     SEAT_FIELD_NUMBER: builtins.int
     TOKEN_FIELD_NUMBER: builtins.int
+    SPEC_FIELD_NUMBER: builtins.int
     seat: builtins.int
     token: builtins.str
     """The seat's secret token, valid over any connection until the match is closed."""
     @property
     def match(self) -> boardwire_v1.match_pb2.Match: ...
+    @property
+    def spec(self) -> boardwire_v1.catalog_pb2.GameSpec:
+        """What GetGame returns for the table, if the request asks for it."""
+
     def __init__(
         self,
         *,
         match: boardwire_v1.match_pb2.Match | None = ...,
         seat: builtins.int = ...,
         token: builtins.str = ...,
+        spec: boardwire_v1.catalog_pb2.GameSpec | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["match", b"match"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["match", b"match", "seat", b"seat", "token", b"token"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["match", b"match", "spec", b"spec"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["match", b"match", "seat", b"seat", "spec", b"spec", "token", b"token"]) -> None: ...
 
 global___JoinMatchResponse = JoinMatchResponse
 

@@ -11,11 +11,10 @@ use boardwire_api::client::{Bearer, connect, error_reason, legal_actions, stream
 use boardwire_api::tonic::Status;
 use boardwire_api::tonic::service::interceptor::InterceptedService;
 use boardwire_api::tonic::transport::Channel;
-use boardwire_api::v1::catalog_service_client::CatalogServiceClient;
 use boardwire_api::v1::match_service_client::MatchServiceClient;
 use boardwire_api::v1::play_request::Request as PlayRequestKind;
 use boardwire_api::v1::play_response::Answer;
-use boardwire_api::v1::{ActRequest, GameSpec, GetGameRequest, JoinMatchRequest, Observation};
+use boardwire_api::v1::{ActRequest, GameSpec, JoinMatchRequest, Observation};
 use boardwire_api::v1::{ObserveRequest, Outcome, PlayRequest, ResetRequest};
 
 use tokio::sync::mpsc;
@@ -61,23 +60,17 @@ impl Agent {
         let join = JoinMatchRequest {
             code: code.to_owned(),
             request_id: Uuid::new_v4().to_string(),
+            with_spec: true,
             ..JoinMatchRequest::default()
         };
         let matches = MatchServiceClient::new(channel.clone());
         let joined =
             call_with_retry(&join, async |request| matches.clone().join_match(request).await).await?;
-        let joined_match = joined.r#match.context("the join response has no match")?;
-        let config = joined_match.config.context("the match has no configuration")?;
-        let seats = u32::try_from(config.players.len())?;
-        let get_game = GetGameRequest { game: config.game, seats, options: config.options };
-        let catalog = CatalogServiceClient::new(channel.clone());
-        let game =
-            call_with_retry(&get_game, async |request| catalog.clone().get_game(request).await).await?;
         let client = MatchServiceClient::with_interceptor(channel, Bearer::new(&joined.token)?);
         Ok(Self {
             client,
-            match_id: joined_match.id,
-            spec: game.spec.context("the game has no specification for these seats and options")?,
+            match_id: joined.r#match.context("the join response has no match")?.id,
+            spec: joined.spec.context("the join response has no specification")?,
             transcript,
         })
     }

@@ -2846,6 +2846,9 @@ pub struct JoinMatchRequest {
     /// With fair deals, the SHA-256 of the agent's secret of 32 random bytes; else ignored.
     #[prost(bytes = "bytes", tag = "3")]
     pub commitment: ::prost::bytes::Bytes,
+    /// Whether to add the description of the table.
+    #[prost(bool, tag = "4")]
+    pub with_spec: bool,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct JoinMatchResponse {
@@ -2856,6 +2859,9 @@ pub struct JoinMatchResponse {
     /// The seat's secret token, valid over any connection until the match is closed.
     #[prost(string, tag = "3")]
     pub token: ::prost::alloc::string::String,
+    /// What GetGame returns for the table, if the request asks for it.
+    #[prost(message, optional, tag = "4")]
+    pub spec: ::core::option::Option<GameSpec>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct InviteRequest {

@@ -741,6 +741,7 @@ syntax = "proto3";
 
 package boardwire.v1;
 
+import "boardwire/v1/catalog.proto";
 import "boardwire/v1/match.proto";
 import "boardwire/v1/observation.proto";
 import "boardwire/v1/replay.proto";
@@ -879,6 +880,8 @@ message JoinMatchRequest {
   string request_id = 2;
   // With fair deals, the SHA-256 of the agent's secret of 32 random bytes; else ignored.
   bytes commitment = 3;
+  // Whether to add the description of the table.
+  bool with_spec = 4;
 }
 
 message JoinMatchResponse {
@@ -886,6 +889,8 @@ message JoinMatchResponse {
   uint32 seat = 2;
   // The seat's secret token, valid over any connection until the match is closed.
   string token = 3;
+  // What GetGame returns for the table, if the request asks for it.
+  GameSpec spec = 4;
 }
 
 message InviteRequest {

@@ -122,6 +122,28 @@ async fn a_stream_equals_single_calls() {
 }
 
 #[tokio::test]
+async fn a_join_can_bring_the_description_of_the_table() {
+    let server = server(10).await;
+    let mut client = MatchServiceClient::new(server.channel.clone());
+    let created = client.create_match(create(&["agent", "random"])).await.expect("created").into_inner();
+    let config = created.r#match.and_then(|created| created.config).expect("a configuration");
+    let get = GetGameRequest { game: config.game, seats: 2, options: config.options };
+    let mut catalog = CatalogServiceClient::new(server.channel.clone());
+    let spec = catalog.get_game(get).await.expect("the table is described").into_inner().spec;
+    let join = JoinMatchRequest {
+        code: created.invitations[0].code.clone(),
+        request_id: "0b6f2d53-5f0e-4d5c-8a7d-0c9a5a4f1e21".to_owned(),
+        with_spec: true,
+        ..JoinMatchRequest::default()
+    };
+    let joined = client.join_match(join.clone()).await.expect("the seat is joined").into_inner();
+    assert_eq!((joined.spec.is_some(), joined.spec), (true, spec));
+    let join = JoinMatchRequest { with_spec: false, ..join };
+    let again = client.join_match(join).await.expect("the seat is joined").into_inner();
+    assert_eq!((again.token, again.spec), (joined.token, None));
+}
+
+#[tokio::test]
 async fn an_error_on_a_stream_is_a_response_and_the_stream_continues() {
     let server = server(10).await;
     let mut client = MatchServiceClient::new(server.channel.clone());

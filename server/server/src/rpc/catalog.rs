@@ -15,7 +15,7 @@ use super::pagination::Paging;
 use crate::edge::{Call, Reply, Service, ServiceKind};
 
 /// The approximate size in bytes of a table's description.
-const APPROXIMATE_SPEC_BYTES: usize = 64 << 10;
+pub(super) const APPROXIMATE_SPEC_BYTES: usize = 64 << 10;
 
 pub(super) const NAME: &str = "boardwire.v1.CatalogService";
 

@@ -17,6 +17,7 @@ use boardwire_kernel::Seat;
 use futures_util::{StreamExt as _, stream};
 use tokio::time::Instant;
 
+use super::catalog::APPROXIMATE_SPEC_BYTES;
 use super::pagination::Paging;
 use super::{Handlers, request_id};
 use crate::arbiter::{self, Act, Arbiter, Audience, Decision, Settings};
@@ -111,14 +112,24 @@ impl Handlers {
     }
 
     async fn join_match(self: Arc<Self>, call: Call, request: JoinMatchRequest) -> Result<Reply, Error> {
-        let JoinMatchRequest { code, request_id, commitment } = request;
+        let JoinMatchRequest { code, request_id, commitment, with_spec } = request;
         let request = RequestId::parse(&request_id)?;
         let given = || bytes32("commitment", &commitment);
         let commitment = if commitment.is_empty() { None } else { Some(given()?) };
+        let charge = call.budget().reserve(if with_spec { APPROXIMATE_SPEC_BYTES } else { 0 }).await?;
         let (arbiter, seat, token) = self.matches.join(code.trim(), request, commitment).await?;
         tracing::info!(match_id = arbiter.id(), seat = seat.number(), "seat joined");
-        let r#match = describe_when_written(&arbiter, Audience::Seat(seat)).await?;
-        call.reply(&JoinMatchResponse { r#match, seat: seat.number().into(), token })
+        let spec = || {
+            let facts = self.matches.tables().game_facts(arbiter.table().game.info().id)?;
+            Ok::<_, Error>(messages::spec(&facts, arbiter.table()))
+        };
+        let response = JoinMatchResponse {
+            r#match: describe_when_written(&arbiter, Audience::Seat(seat)).await?,
+            seat: seat.number().into(),
+            token,
+            spec: with_spec.then(spec).transpose()?,
+        };
+        Reply::message(charge, &response)
     }
 
     async fn invite(self: Arc<Self>, call: Call, request: InviteRequest) -> Result<Reply, Error> {
