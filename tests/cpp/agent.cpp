@@ -44,6 +44,7 @@ class Agent {
       // The stream has no deadline, since the other players have no time limit. So connect first, with a timeout.
       await_server(*channel_);
       grpc::ClientContext context;
+      add_account(context);
       context.AddMetadata("authorization", "Bearer " + joined_.token());
       const auto stream = matches_->Play(&context);
       PlayResponse response;

@@ -8,6 +8,9 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <random>
 #include <stdexcept>
@@ -18,6 +21,22 @@
 #include "boardwire/v1/catalog.pb.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
+
+/// Returns credentials for TLS with the CA in the file BOARDWIRE_CA, or for plaintext without that variable.
+inline std::shared_ptr<grpc::ChannelCredentials> credentials() {
+  const char* ca = std::getenv("BOARDWIRE_CA");
+  if (!ca) return grpc::InsecureChannelCredentials();
+  std::ifstream file(ca);
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs.assign(std::istreambuf_iterator<char>(file), {});
+  if (options.pem_root_certs.empty()) throw std::runtime_error(std::string("cannot read BOARDWIRE_CA: ") + ca);
+  return grpc::SslCredentials(options);
+}
+
+/// Adds the token of the account to a call.
+inline void add_account(grpc::ClientContext& context) {
+  if (const char* token = std::getenv("BOARDWIRE_ACCOUNT_TOKEN")) context.AddMetadata("boardwire-token", token);
+}
 
 /// Returns a channel to host:port or unix:/path. It connects at the first call and reconnects after a lost connection.
 inline std::shared_ptr<grpc::Channel> connect(const std::string& address) {
@@ -30,7 +49,7 @@ inline std::shared_ptr<grpc::Channel> connect(const std::string& address) {
   settings.SetMaxReceiveMessageSize(64 << 20);
   // By default the library sends the path of the socket as authority, which is invalid.
   if (address.rfind("unix:", 0) == 0) settings.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), settings);
+  return grpc::CreateCustomChannel(address, credentials(), settings);
 }
 
 /// Returns the reason of an error of Boardwire, or an empty string for other errors, such as a lost connection.
@@ -93,6 +112,7 @@ void call_with_retry(grpc::Channel& channel, Call call) {
   for (Backoff backoff;;) {
     await_server(channel);
     grpc::ClientContext context;
+    add_account(context);
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
     const grpc::Status status = call(&context);
     if (status.ok()) return;

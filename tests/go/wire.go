@@ -6,12 +6,14 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"os"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -21,13 +23,37 @@ import (
 func connect(address string) (*grpc.ClientConn, error) {
 	params := grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: 10 * time.Second}
 	params.Backoff.BaseDelay = 100 * time.Millisecond
+	security := grpc.WithInsecure()
+	if ca := os.Getenv("BOARDWIRE_CA"); ca != "" {
+		trusted, err := credentials.NewClientTLSFromFile(ca, "")
+		if err != nil {
+			return nil, err
+		}
+		security = grpc.WithTransportCredentials(trusted)
+	}
 	return grpc.Dial(address,
-		grpc.WithInsecure(),
+		security,
+		grpc.WithPerRPCCredentials(account(os.Getenv("BOARDWIRE_ACCOUNT_TOKEN"))),
 		grpc.WithConnectParams(params),
 		// A stream can be silent while other players choose. Pings detect a lost server.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second}),
 		// The largest message of a server. The default of the library is 4 MiB.
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64<<20)))
+}
+
+// account is the token of an account, which each call carries; empty for none.
+type account string
+
+func (token account) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	if token == "" {
+		return nil, nil
+	}
+	return map[string]string{"boardwire-token": string(token)}, nil
+}
+
+// RequireTransportSecurity allows plaintext on one machine.
+func (account) RequireTransportSecurity() bool {
+	return false
 }
 
 // bearer returns a context in which calls carry the token.

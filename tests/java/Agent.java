@@ -7,6 +7,7 @@
 import com.boardwire.v1.*;
 import io.grpc.ManagedChannel;
 import io.grpc.StatusRuntimeException;
+import java.io.IOException;
 import java.util.List;
 import java.util.UUID;
 import java.util.stream.Collectors;
@@ -100,7 +101,7 @@ final class Agent {
     return values.stream().map(Object::toString).collect(Collectors.joining(" "));
   }
 
-  public static void main(String[] arguments) throws InterruptedException {
+  public static void main(String[] arguments) throws IOException, InterruptedException {
     if (arguments.length < 2) {
       System.err.println("usage: Agent HOST:PORT CODE [--transcript]");
       System.exit(2);

@@ -4,14 +4,19 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.rpc.ErrorInfo;
 import io.grpc.CallCredentials;
+import io.grpc.Grpc;
+import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
-import io.grpc.ManagedChannelBuilder;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import io.grpc.TlsChannelCredentials;
 import io.grpc.protobuf.StatusProto;
 import io.grpc.stub.AbstractBlockingStub;
+import io.grpc.stub.MetadataUtils;
 import io.grpc.stub.StreamObserver;
+import java.io.File;
+import java.io.IOException;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
@@ -27,10 +32,19 @@ final class Wire {
   private static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
 
+  private static final Metadata.Key<String> ACCOUNT =
+      Metadata.Key.of("boardwire-token", Metadata.ASCII_STRING_MARSHALLER);
+
   /** Returns a channel to host:port. It connects at the first call and reconnects after a lost connection. */
-  static ManagedChannel connect(String address) {
-    return ManagedChannelBuilder.forTarget(address)
-        .usePlaintext()
+  static ManagedChannel connect(String address) throws IOException {
+    var ca = System.getenv("BOARDWIRE_CA");
+    var security = ca == null ? InsecureChannelCredentials.create()
+        : TlsChannelCredentials.newBuilder().trustManager(new File(ca)).build();
+    var headers = new Metadata();
+    var account = System.getenv("BOARDWIRE_ACCOUNT_TOKEN");
+    if (account != null) headers.put(ACCOUNT, account);
+    return Grpc.newChannelBuilder(address, security)
+        .intercept(MetadataUtils.newAttachHeadersInterceptor(headers))
         // A stream can be silent while other players choose. Pings detect a lost server.
         .keepAliveTime(30, TimeUnit.SECONDS)
         // The largest message of a server. The default of the library is 4 MiB.

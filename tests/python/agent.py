@@ -8,6 +8,7 @@ ADDRESS is host:port or unix:/path. To write your own agent, replace `choose`.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -83,7 +84,11 @@ def main() -> None:
     arguments = parser.parse_args()
     try:
         with (
-            boardwire.connect(arguments.address) as client,
+            boardwire.connect(
+                arguments.address,
+                tls=boardwire.TLS(ca=ca) if (ca := os.environ.get("BOARDWIRE_CA")) else False,
+                token=os.environ.get("BOARDWIRE_ACCOUNT_TOKEN"),
+            ) as client,
             retry(partial(client.join, arguments.code)) as seat,
         ):
             play(seat, print if arguments.transcript else lambda line: None)

@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 
 import boardwire
+from accounts import account
 from boardwire._process import find_binary
+from servers import tcp_server
 
 
 def arena(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -146,6 +149,36 @@ def test_an_arena_on_another_server_gives_the_same_results(address: str) -> None
     field = ["rauha", "--field", "greedy,random,agent:me", "--at", "2", "--agent", f"me={AGENT}"]
     common = [*field, "--matches", "12", "--seed", "5"]
     assert results_of(*common, "--server", address) == results_of(*common)
+
+
+def test_an_arena_and_its_agents_use_tls_and_an_account(tmp_path: Path) -> None:
+    ca, [accounts, root, cert, key] = (
+        trustme.CA(),
+        [tmp_path / name for name in ("accounts", "ca", "cert", "key")],
+    )
+    ca.cert_pem.write_to_path(str(root))
+    issued = ca.issue_cert("127.0.0.1")
+    issued.cert_chain_pems[0].write_to_path(str(cert))
+    issued.private_key_pem.write_to_path(str(key))
+    token = account(accounts, "ada")
+    common = [
+        "faraway",
+        "--seats",
+        "agent:me,random",
+        "--agent",
+        f"me={AGENT}",
+        "--matches",
+        "4",
+        "--seed",
+        "5",
+    ]
+    files = ["--tls-cert", str(cert), "--tls-key", str(key), "--auth-token-file", str(accounts)]
+    with tcp_server(*files) as address:
+        secured = ["--server", address, "--ca", str(root)]
+        assert results_of(*common, *secured, "--account-token", token) == results_of(*common)
+        refused = arena(*common, *secured)
+        assert (refused.returncode, refused.stdout) == (1, "")
+        assert "boardwire-token" in refused.stderr
 
 
 def test_an_arena_with_agents_repeats_and_continues(tmp_path: Path) -> None:

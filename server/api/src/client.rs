@@ -4,20 +4,20 @@
 //! uses the stream `Play` and reconnects after a lost connection. `docs/agents.md` describes the rest.
 //!
 //! ```no_run
-//! use boardwire_api::client::{Bearer, connect, legal_actions};
+//! use boardwire_api::client::{Tokens, connect, legal_actions};
 //! use boardwire_api::v1::match_service_client::MatchServiceClient;
 //! use boardwire_api::v1::{ActRequest, JoinMatchRequest, ObserveRequest};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let (code, request_id) = (String::new(), String::new());
-//! let channel = connect("127.0.0.1:50051")?;
+//! let channel = connect("127.0.0.1:50051", None)?;
 //! // With a request id (a new random UUID), the client can retry a join after a lost response.
 //! let join = JoinMatchRequest { code, request_id, ..JoinMatchRequest::default() };
 //! let joined = MatchServiceClient::new(channel.clone()).join_match(join).await?.into_inner();
 //! let match_id = joined.r#match.ok_or("no match")?.id;
 //!
-//! let mut seat = MatchServiceClient::with_interceptor(channel, Bearer::new(&joined.token)?);
+//! let mut seat = MatchServiceClient::with_interceptor(channel, Tokens::new(None)?.with_bearer(&joined.token)?);
 //! let observe = ObserveRequest { match_id: match_id.clone(), wait: true, extras: None };
 //! let mut observation = seat.observe(observe).await?.into_inner().observation.ok_or("no observation")?;
 //! while !(observation.terminated || observation.truncated) {
@@ -37,7 +37,7 @@ use prost::Message as _;
 use tonic::metadata::errors::InvalidMetadataValue;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
-use tonic::transport::{Channel, Endpoint, Error};
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Error};
 use tonic::{Code, Request, Status};
 use tonic_types::{StatusExt as _, pb};
 
@@ -50,45 +50,69 @@ const STREAM_WINDOW: u32 = 4 << 20;
 /// The HTTP/2 flow-control window of a connection in bytes.
 const CONNECTION_WINDOW: u32 = 16 << 20;
 
-/// Returns a channel to `host:port`, `http://host:port` or `unix:/path`. It connects at the first call, and reconnects
-/// after a lost connection.
+/// Returns a channel to `host:port` or `unix:/path`. With the certificate of the server's CA, as PEM, it uses TLS. It
+/// connects at the first call, and reconnects after a lost connection.
 ///
 /// # Errors
-/// The address is not valid.
+/// The address or the certificate is not valid.
 ///
 /// # Panics
 /// The call is outside a Tokio runtime.
-pub fn connect(address: &str) -> Result<Channel, Error> {
-    let schemed = address.contains("://") || address.starts_with("unix:");
-    let address = if schemed { address.to_owned() } else { format!("http://{address}") };
-    let endpoint = Endpoint::from_shared(address)?
+pub fn connect(address: &str, ca: Option<&[u8]>) -> Result<Channel, Error> {
+    let scheme = if ca.is_some() { "https" } else { "http" };
+    let is_unix = address.starts_with("unix:");
+    let address = if is_unix { address.to_owned() } else { format!("{scheme}://{address}") };
+    let mut endpoint = Endpoint::from_shared(address)?
         .connect_timeout(CONNECT_TIMEOUT)
         .http2_keep_alive_interval(KEEPALIVE_INTERVAL)
         .keep_alive_while_idle(true)
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW);
+    if let Some(ca) = ca {
+        let tls = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(ca));
+        endpoint = endpoint.tls_config(tls)?;
+    }
     Ok(endpoint.connect_lazy())
 }
 
-/// An interceptor that sends a token with every call: the token of a seat, a host or a batch owner.
+/// An interceptor that sends tokens with every call: of an account, and of a seat, a host or a batch owner.
 #[derive(Debug, Clone)]
-pub struct Bearer(MetadataValue<Ascii>);
+pub struct Tokens {
+    account: Option<MetadataValue<Ascii>>,
+    bearer: Option<MetadataValue<Ascii>>,
+}
 
-impl Bearer {
-    /// Creates the interceptor. The response of a join, create or open call has the token.
+impl Tokens {
+    /// Creates an interceptor that sends the token of an account, if there is one.
     ///
     /// # Errors
     /// The token has bytes that are not allowed in gRPC metadata.
-    pub fn new(token: &str) -> Result<Self, InvalidMetadataValue> {
-        let mut value: MetadataValue<Ascii> = format!("Bearer {token}").parse()?;
-        value.set_sensitive(true);
-        Ok(Self(value))
+    pub fn new(account: Option<&str>) -> Result<Self, InvalidMetadataValue> {
+        Ok(Self { account: account.map(secret_value).transpose()?, bearer: None })
+    }
+
+    /// Also sends the token in the response of a join, create or open call.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_bearer(self, token: &str) -> Result<Self, InvalidMetadataValue> {
+        Ok(Self { bearer: Some(secret_value(&format!("Bearer {token}"))?), ..self })
     }
 }
 
-impl Interceptor for Bearer {
+fn secret_value(text: &str) -> Result<MetadataValue<Ascii>, InvalidMetadataValue> {
+    let mut value: MetadataValue<Ascii> = text.parse()?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+impl Interceptor for Tokens {
     fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
-        request.metadata_mut().insert("authorization", self.0.clone());
+        for (key, value) in [("boardwire-token", &self.account), ("authorization", &self.bearer)] {
+            if let Some(value) = value {
+                request.metadata_mut().insert(key, value.clone());
+            }
+        }
         Ok(request)
     }
 }
@@ -128,10 +152,22 @@ mod tests {
     fn addresses_are_hosts_or_sockets() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let _inside = runtime.enter();
-        for good in ["127.0.0.1:50051", "http://localhost:1", "unix:/tmp/socket"] {
-            connect(good).expect(good);
+        for good in ["127.0.0.1:50051", "localhost:1", "unix:/tmp/socket"] {
+            connect(good, None).expect(good);
         }
-        connect("no address").expect_err("it has a space");
+        connect("no address", None).expect_err("it has a space");
+    }
+
+    #[test]
+    fn tokens_are_metadata_and_hidden_from_logs() {
+        let mut tokens =
+            Tokens::new(Some("ada")).and_then(|tokens| tokens.with_bearer("seat")).expect("ASCII");
+        let sent = tokens.call(Request::new(())).expect("nothing is refused");
+        let value = |key: &str| sent.metadata().get(key).and_then(|value| value.to_str().ok());
+        assert_eq!((value("boardwire-token"), value("authorization")), (Some("ada"), Some("Bearer seat")));
+        assert!(!format!("{tokens:?}").contains("ada"), "{tokens:?}");
+        let sent = Tokens::new(None).expect("no token").call(Request::new(())).expect("nothing is refused");
+        assert!(sent.metadata().is_empty());
     }
 
     #[test]

@@ -1,13 +1,19 @@
 //! Runs agents as child processes: `COMMAND ADDRESS CODE`, as described in `docs/agents.md`.
 
+use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use clap::Args;
 use tokio::io::AsyncReadExt as _;
 use tokio::process::{Child, ChildStderr, Command};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use tonic::Request;
+use tonic::transport::{Certificate, ClientTlsConfig, Endpoint};
+
+use crate::address::Address;
 
 /// The number of bytes kept from the end of an agent's stderr.
 const STDERR_BYTES: usize = 4_000;
@@ -22,11 +28,63 @@ pub(crate) struct Agent {
     reading: oneshot::Sender<()>,
 }
 
+/// The environment variables with which an agent reaches a server with TLS and accounts.
+const CA: &str = "BOARDWIRE_CA";
+const ACCOUNT_TOKEN: &str = "BOARDWIRE_ACCOUNT_TOKEN";
+
+/// What a client needs besides the address of a server.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Credentials {
+    /// The certificate of the CA of the `--server`, in PEM: the server has TLS.
+    #[arg(long, value_name = "FILE", env = CA)]
+    ca: Option<PathBuf>,
+    /// The token of an account of the `--server`.
+    #[arg(long, value_name = "TOKEN", env = ACCOUNT_TOKEN, hide_env_values = true)]
+    account_token: Option<String>,
+}
+
+impl Credentials {
+    /// Returns the endpoint for a client of a server at `address`.
+    pub(crate) fn endpoint(&self, address: &Address) -> anyhow::Result<Endpoint> {
+        let Some(ca) = &self.ca else { return address.endpoint() };
+        let Address::Tcp(address) = address else {
+            anyhow::bail!("{address} is a Unix socket, which does not use TLS: omit --ca and {CA}")
+        };
+        let pem = std::fs::read(ca).with_context(|| format!("--ca {}", ca.display()))?;
+        let tls = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(pem));
+        Ok(Endpoint::from_shared(format!("https://{address}"))?.tls_config(tls)?)
+    }
+
+    /// Adds the token of the account to a call.
+    pub(crate) fn authenticate<T>(&self, request: &mut Request<T>) -> anyhow::Result<()> {
+        if let Some(token) = &self.account_token {
+            let token = token.parse().context("--account-token must be ASCII text")?;
+            request.metadata_mut().insert("boardwire-token", token);
+        }
+        Ok(())
+    }
+}
+
 impl Agent {
-    /// Starts a command. The last two arguments are the server's address and the code of an invitation.
+    /// Starts a command for a server without TLS and accounts. The last two arguments are the server's address and the code
+    /// of an invitation.
     pub(crate) fn start(command: &[String], address: &str, code: &str) -> anyhow::Result<Self> {
+        Self::start_with(command, address, code, &Credentials::default())
+    }
+
+    /// Starts a command as [`start`](Self::start) does, with the `credentials` as environment variables.
+    pub(crate) fn start_with(
+        command: &[String],
+        address: &str,
+        code: &str,
+        credentials: &Credentials,
+    ) -> anyhow::Result<Self> {
         let [program, arguments @ ..] = command else { anyhow::bail!("there is no command") };
         let mut command = Command::new(program);
+        // Variables that this process has inherited may be for another server.
+        command.env_remove(CA).env_remove(ACCOUNT_TOKEN);
+        command.envs(credentials.ca.iter().map(|ca| (CA, ca)));
+        command.envs(credentials.account_token.iter().map(|token| (ACCOUNT_TOKEN, token)));
         command.args(arguments).args([address, code]).stdin(Stdio::null()).stdout(Stdio::null());
         command.stderr(Stdio::piped()).kill_on_drop(true);
         let mut process = command.spawn().with_context(|| format!("cannot start `{program}`"))?;

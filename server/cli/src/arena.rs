@@ -30,6 +30,7 @@ use self::replays::Replays;
 use self::schedule::{Entrant, Schedule};
 use self::standings::{Standing, standings, u64_to_f64, width};
 use crate::address::{Address, resolve};
+use crate::agent::Credentials;
 use crate::flags::{BotTable, bot_name, parse_name_value};
 use boardwire_server::secret;
 
@@ -65,10 +66,12 @@ pub(super) struct Arena {
     /// may be repeated. Without a command, the invitation is printed and you start the agent.
     #[arg(long = "agent", value_name = "NAME=COMMAND", value_parser = parse_name_value)]
     agents: Vec<(String, String)>,
-    /// Plays on the server at this address instead of one in this process. The server must have no TLS, no accounts, and
-    /// the same policies under the same names.
+    /// Plays on the server at this address instead of one in this process. The server must have the same policies under the
+    /// same names.
     #[arg(long, value_name = "HOST:PORT|unix:PATH", conflicts_with_all = ["listen", "insecure"])]
     server: Option<Address>,
+    #[command(flatten)]
+    credentials: Credentials,
     /// The address to which agents connect.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0")]
     listen: String,
@@ -177,9 +180,17 @@ impl Arena {
         let bots: Option<Vec<Bot>> = entrants.iter().map(bot).collect();
         let bots = bots.filter(|_| replays.is_none() && self.server.is_none());
         let host = |finished: mpsc::SyncSender<anyhow::Result<PlayedDeal>>| {
-            let (seed, listen, server, done) =
-                (self.table.seed(), &*self.listen, self.server.as_ref(), &done);
-            let host = Host { table, schedule, entrants, seed, deal_limit, listen, server, done, replays };
+            let host = Host {
+                table,
+                schedule,
+                entrants,
+                seed: self.table.seed(),
+                deal_limit,
+                listen: &self.listen,
+                server: self.server.as_ref().map(|address| (address, &self.credentials)),
+                done: &done,
+                replays,
+            };
             if let Err(error) = host.play(tables, &finished, should_stop) {
                 // Sending fails only after the collector has stopped.
                 let _ = finished.send(Err(error));

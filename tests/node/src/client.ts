@@ -1,5 +1,6 @@
 // Helpers for agents: a channel, typed calls, retries, masks, and reasons of errors.
 
+import { readFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import * as grpc from "@grpc/grpc-js";
@@ -43,7 +44,9 @@ export class Client {
     this.catalog = loaded.boardwire.v1.CatalogService.service;
     this.match = loaded.boardwire.v1.MatchService.service;
     this.#google = loaded.google;
-    this.#channel = new grpc.Client(address, grpc.credentials.createInsecure(), CHANNEL);
+    const ca = process.env["BOARDWIRE_CA"];
+    const { createInsecure, createSsl } = grpc.credentials;
+    this.#channel = new grpc.Client(address, ca ? createSsl(readFileSync(ca)) : createInsecure(), CHANNEL);
   }
 
   /** Makes one call with the token of a seat or the host. An error rejects with a `grpc.ServiceError`. */
@@ -58,7 +61,7 @@ export class Client {
         else resolve(response as Response);
       };
       this.#channel.makeUnaryRequest(
-        path, requestSerialize, responseDeserialize, request, bearer(token), options, done,
+        path, requestSerialize, responseDeserialize, request, tokens(token), options, done,
       );
     });
   }
@@ -79,7 +82,7 @@ export class Client {
     method: Method<Request, Response>, token?: string,
   ): grpc.ClientDuplexStream<Request, Response> {
     const { path, requestSerialize, responseDeserialize } = method;
-    return this.#channel.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, bearer(token));
+    return this.#channel.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, tokens(token));
   }
 
   /** Returns the reason of an error of Boardwire, or an empty string for other errors, such as a lost connection. */
@@ -124,9 +127,11 @@ export class Backoff {
   }
 }
 
-/** Returns the metadata that carries a token. */
-function bearer(token?: string): grpc.Metadata {
+/** Returns the metadata of a call: the token of the account, and that of a seat or the host. */
+function tokens(token?: string): grpc.Metadata {
   const metadata = new grpc.Metadata();
+  const account = process.env["BOARDWIRE_ACCOUNT_TOKEN"];
+  if (account) metadata.set("boardwire-token", account);
   if (token !== undefined) metadata.set("authorization", `Bearer ${token}`);
   return metadata;
 }

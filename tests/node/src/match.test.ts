@@ -1,7 +1,10 @@
 // Agents in several languages against each other, and the errors that their clients get.
 
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { status, type ServiceError } from "@grpc/grpc-js";
 import { Client, members } from "./client.js";
@@ -10,7 +13,7 @@ import type { Game__Output as Game } from "./gen/boardwire/v1/Game.js";
 import type { PlayRequest } from "./gen/boardwire/v1/PlayRequest.js";
 import type { PlayResponse__Output as PlayResponse } from "./gen/boardwire/v1/PlayResponse.js";
 import {
-  AGENTS, closeMatch, createMatch, joinMatch, runAgents, listGames, path, startServer, type Agent, type Server,
+  AGENTS, BINARY, closeMatch, createMatch, joinMatch, runAgents, listGames, path, startServer, type Agent, type Server,
 } from "./harness.js";
 import { assertGolden, transcript, writeGolden } from "./transcript.js";
 
@@ -47,6 +50,10 @@ async function assertError(call: Promise<unknown>, reason: string): Promise<void
   assert.equal(status[error.code], codeOf(reason), error.message);
   const [details] = error.metadata.get("grpc-status-details-bin");
   assert(Buffer.from(details!).includes(reason), `${error.message} is not ${reason}`);
+}
+
+function builtAgents(): Agent[] {
+  return (Object.keys(AGENTS) as Agent[]).filter((agent) => existsSync(AGENTS[agent][0]!));
 }
 
 function illegalAction(mask: Uint8Array): number {
@@ -93,12 +100,43 @@ test("agents in Python, TypeScript, C++ and Rust play the golden match together"
 test("agents in all languages, from C++ to TypeScript, continue after a timeout", options, async () => {
   // No agent decides within a nanosecond. The server decides for it, and its action gets an error.
   const clocks: Clock[] = [{ limit: { nanos: 1 }, onTimeout: "TIMEOUT_POLICY_FIRST_LEGAL" }];
-  const built = (Object.keys(AGENTS) as Agent[]).filter((agent) => existsSync(AGENTS[agent][0]!));
-  for (const agent of built) {
+  for (const agent of builtAgents()) {
     const match = await createMatch(client, "rauha", ["agent", "random"], SEED, { clocks, episodes: 1 });
     const [printed] = await runAgents(match, [agent], [server.address]);
     assert.equal(printed!.length, 1, `the agent in ${agent} must be late`);
     assert.match(printed![0]!, /^0 over scores /);
+  }
+});
+
+test("agents from C++ to TypeScript use TLS and an account", options, async () => {
+  const folder = mkdtempSync(join(tmpdir(), "boardwire-tls-"));
+  const [cert, key, accounts] = ["cert.pem", "key.pem", "accounts.toml"].map((name) => join(folder, name));
+  // The certificate signs itself, so it is its own CA.
+  execFileSync("openssl", [
+    "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=boardwire",
+    "-addext", "subjectAltName=IP:127.0.0.1", "-addext", "basicConstraints=critical,CA:FALSE",
+    "-keyout", key!, "-out", cert!,
+  ], { stdio: "pipe" });
+  const { stdout, stderr } = spawnSync(BINARY, ["token", "ada"], { encoding: "utf8" });
+  writeFileSync(accounts!, stdout);
+  const flags = ["--tls-cert", cert!, "--tls-key", key!, "--auth-token-file", accounts!];
+  const secured = await startServer(flags);
+  process.env["BOARDWIRE_CA"] = cert;
+  process.env["BOARDWIRE_ACCOUNT_TOKEN"] = stderr.trim().split(" ").at(-1);
+  const host = new Client(secured.address);
+  try {
+    // Debian's Netty has no ALPN, so the Java agent has no TLS there.
+    for (const agent of builtAgents().filter((agent) => agent !== "java")) {
+      const match = await createMatch(host, "faraway", ["agent", "random"], SEED, { episodes: 1 });
+      const [printed] = await runAgents(match, [agent], [secured.address]);
+      assert.match(printed!.at(-1)!, /^0 over scores /, agent);
+    }
+  } finally {
+    delete process.env["BOARDWIRE_CA"];
+    delete process.env["BOARDWIRE_ACCOUNT_TOKEN"];
+    host.close();
+    await secured.stop();
+    rmSync(folder, { recursive: true });
   }
 });
 

@@ -7,7 +7,7 @@ mod wire;
 use std::convert::Infallible;
 
 use anyhow::Context as _;
-use boardwire_api::client::{Bearer, connect, error_reason, legal_actions, stream_error_status};
+use boardwire_api::client::{Tokens, connect, error_reason, legal_actions, stream_error_status};
 use boardwire_api::tonic::Status;
 use boardwire_api::tonic::service::interceptor::InterceptedService;
 use boardwire_api::tonic::transport::Channel;
@@ -39,7 +39,10 @@ async fn main() -> anyhow::Result<()> {
             "usage: agent ADDRESS CODE [--transcript], where ADDRESS is host:port or unix:/path"
         ),
     };
-    let result = async { Agent::join(connect(address)?, code, transcript).await?.play().await };
+    let ca = std::env::var_os("BOARDWIRE_CA").map(std::fs::read).transpose().context("BOARDWIRE_CA")?;
+    let tokens = Tokens::new(std::env::var("BOARDWIRE_ACCOUNT_TOKEN").ok().as_deref())?;
+    let channel = connect(address, ca.as_deref())?;
+    let result = async { Agent::join(channel, tokens, code, transcript).await?.play().await };
     result.await.map_err(|error: anyhow::Error| match error.downcast_ref::<Status>() {
         Some(status) => anyhow::anyhow!("{} {}", status.message(), error_reason(status).unwrap_or_default()),
         None => error,
@@ -48,7 +51,7 @@ async fn main() -> anyhow::Result<()> {
 
 /// An agent with a seat in a match.
 struct Agent {
-    client: MatchServiceClient<InterceptedService<Channel, Bearer>>,
+    client: MatchServiceClient<InterceptedService<Channel, Tokens>>,
     match_id: String,
     spec: GameSpec,
     transcript: bool,
@@ -56,17 +59,17 @@ struct Agent {
 
 impl Agent {
     /// Joins the match. The request id makes the join idempotent: it can be retried after a lost response.
-    async fn join(channel: Channel, code: &str, transcript: bool) -> anyhow::Result<Self> {
+    async fn join(channel: Channel, tokens: Tokens, code: &str, transcript: bool) -> anyhow::Result<Self> {
         let join = JoinMatchRequest {
             code: code.to_owned(),
             request_id: Uuid::new_v4().to_string(),
             with_spec: true,
             ..JoinMatchRequest::default()
         };
-        let matches = MatchServiceClient::new(channel.clone());
+        let matches = MatchServiceClient::with_interceptor(channel.clone(), tokens.clone());
         let joined =
             call_with_retry(&join, async |request| matches.clone().join_match(request).await).await?;
-        let client = MatchServiceClient::with_interceptor(channel, Bearer::new(&joined.token)?);
+        let client = MatchServiceClient::with_interceptor(channel, tokens.with_bearer(&joined.token)?);
         Ok(Self {
             client,
             match_id: joined.r#match.context("the join response has no match")?.id,

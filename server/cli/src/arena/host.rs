@@ -26,7 +26,7 @@ use super::deal::{MatchResult, PlayedDeal, deal_seed};
 use super::replays::Replays;
 use super::schedule::{Entrant, Schedule};
 use crate::address::Address;
-use crate::agent::Agent;
+use crate::agent::{Agent, Credentials};
 use crate::local_server::LocalServer;
 use boardwire_server::matches::MatchLimits;
 use boardwire_server::run::runtime;
@@ -55,7 +55,7 @@ pub(super) struct Host<'a> {
     /// Where to listen with a server in this process.
     pub(super) listen: &'a str,
     /// A running server to use instead of one in this process.
-    pub(super) server: Option<&'a Address>,
+    pub(super) server: Option<(&'a Address, &'a Credentials)>,
     /// The deals that an earlier run has finished.
     pub(super) done: &'a BTreeSet<u64>,
     pub(super) replays: Option<&'a Replays>,
@@ -67,6 +67,7 @@ struct HostedMatch {
     id: String,
     host_token: String,
     server: MatchServiceClient<Channel>,
+    credentials: Credentials,
 }
 
 struct StartedAgent<'a> {
@@ -89,7 +90,9 @@ impl Host<'_> {
         let runtime = runtime()?;
         let played = runtime.block_on(async {
             match self.server {
-                Some(address) => self.host(address, &address.endpoint()?, finished, should_stop).await,
+                Some((address, credentials)) => {
+                    self.host(address, &credentials.endpoint(address)?, finished, should_stop).await
+                }
                 None => self.serve(tables, finished, should_stop).await,
             }
         });
@@ -179,7 +182,10 @@ impl Host<'_> {
             ..MatchConfig::default()
         };
         let seed = Some(deal_seed(self.seed, first)?);
-        let create = CreateMatchRequest { config: Some(config), seed, ..CreateMatchRequest::default() };
+        let credentials = self.server.map(|(_, credentials)| credentials.clone()).unwrap_or_default();
+        let mut create =
+            Request::new(CreateMatchRequest { config: Some(config), seed, ..CreateMatchRequest::default() });
+        credentials.authenticate(&mut create)?;
         let created = server.create_match(create).await.map_err(status_to_error)?.into_inner();
         let CreateMatchResponse { r#match, invitations, host_token, .. } = created;
         let mut agents = vec![];
@@ -188,7 +194,7 @@ impl Host<'_> {
                 seats.get(usize::try_from(invitation.seat)?).map(|&entrant| &self.entrants[entrant]);
             let Some(Entrant::Agent { name, command }) = entrant else { continue };
             if let Some(command) = command {
-                let process = Agent::start(command, address, &invitation.code);
+                let process = Agent::start_with(command, address, &invitation.code, &credentials);
                 agents.push(StartedAgent { name, process: Some(process.with_context(|| name.clone())?) });
             } else {
                 eprintln!("invitation for {name}: {address} {}", invitation.code);
@@ -201,7 +207,7 @@ impl Host<'_> {
             created.spec_digest,
             self.table.digest
         );
-        Ok((HostedMatch { line_up, id: created.id, host_token, server }, agents))
+        Ok((HostedMatch { line_up, id: created.id, host_token, server, credentials }, agents))
     }
 
     /// Plays the deals of one line-up, and sends the result of each. Waits while it is [`MAX_LEAD`] deals ahead of
@@ -276,11 +282,12 @@ impl Host<'_> {
 }
 
 impl HostedMatch {
-    /// Returns a request with the host's token.
+    /// Returns a request with the tokens of the host and its account.
     fn request<T>(&self, message: T) -> anyhow::Result<Request<T>> {
         let mut request = Request::new(message);
         let token: MetadataValue<_> = format!("Bearer {}", self.host_token).parse()?;
         request.metadata_mut().insert("authorization", token);
+        self.credentials.authenticate(&mut request)?;
         Ok(request)
     }
 }
