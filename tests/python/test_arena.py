@@ -119,6 +119,7 @@ def test_an_interrupted_arena_keeps_its_finished_deals(tmp_path: Path) -> None:
         ),
         (["faraway", "--field", "greedy,random"], 2, "--at"),
         (["faraway", "--matches", "0"], 2, "1.."),
+        (["faraway", "--clock", "limit=soon"], 2, "`limit` must be a number of seconds; got `soon`"),
         (["faraway", "--agent", "me=true"], 1, "no seat is `agent:me`"),
         (["faraway", "--seats", "agent:me,greedy", "--agent", "me=false"], 1, "agent:me has ended with"),
         (["faraway", "--seats", "agent:me,greedy", "--listen", "nowhere"], 1, "cannot listen on nowhere"),
@@ -198,6 +199,20 @@ def test_agents_do_not_know_the_seed(tmp_path: Path) -> None:
     stored_seed = results_of(*common, "--matches", "2", *replays)["seed"]
     assert len(seeds | {0, stored_seed}) == 4
     assert results_of(*common, "--matches", "4", *replays)["seed"] == stored_seed
+
+
+def test_agents_lose_on_time() -> None:
+    """No process decides within a nanosecond, so the agent forfeits every match."""
+    arguments = ["faraway", "--seats", "agent:me,random", "--agent", f"me={AGENT}", "--matches", "4"]
+    late, other = results_of(*arguments, "--clock", "limit=0.000000001")["bots"]
+    assert (late["timeouts"], late["share"], late["mean_score"]) == (4, 0, None)
+    assert (other["timeouts"], other["share"]) == (0, 1)
+    in_time = arena(*arguments, "--clock", "limit=60,bank=60")
+    assert in_time.returncode == 0, in_time.stderr
+    header, agent, bot = in_time.stdout.splitlines()[1:4]
+    assert header.endswith(" timeouts")
+    assert agent.endswith(" 0")
+    assert bot.endswith(" 0")
 
 
 def test_an_agent_can_join_by_an_invitation() -> None:

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use boardwire_batch::messages::options;
@@ -32,6 +32,7 @@ use self::standings::{Standing, standings, u64_to_f64, width};
 use crate::address::{Address, resolve};
 use crate::agent::Credentials;
 use crate::flags::{BotTable, bot_name, parse_name_value};
+use boardwire_server::arbiter::{Clock, OnTimeout};
 use boardwire_server::secret;
 
 /// The fewest deals before `--until-width` stops: with fewer, the interval is unreliable.
@@ -66,6 +67,11 @@ pub(super) struct Arena {
     /// may be repeated. Without a command, the invitation is printed and you start the agent.
     #[arg(long = "agent", value_name = "NAME=COMMAND", value_parser = parse_name_value)]
     agents: Vec<(String, String)>,
+    /// The time limits of agents in seconds, such as `limit=1`, `bank=60,increment=0.5` or both: `limit` for each decision,
+    /// `bank` for the rest of a whole match, and `increment` added to it after each decision. An agent forfeits the match
+    /// when its time runs out.
+    #[arg(long, value_name = "NAME=SECONDS,...", value_parser = |text: &str| clock(text).map(|_| text.to_owned()))]
+    clock: Option<String>,
     /// Plays on the server at this address instead of one in this process. The server must have the same policies under the
     /// same names.
     #[arg(long, value_name = "HOST:PORT|unix:PATH", conflicts_with_all = ["listen", "insecure"])]
@@ -140,6 +146,7 @@ impl Arena {
             "bots": schedule.entrants,
             "policies": self.table.policies.hashes()?,
             "agents": self.agents,
+            "clock": self.clock,
             "line_ups": schedule.line_ups,
             "version": env!("CARGO_PKG_VERSION"),
         });
@@ -188,6 +195,7 @@ impl Arena {
                 deal_limit,
                 listen: &self.listen,
                 server: self.server.as_ref().map(|address| (address, &self.credentials)),
+                clocks: self.clock.iter().filter_map(|text| Some(clock(text).ok()?.to_message())).collect(),
                 done: &done,
                 replays,
             };
@@ -271,6 +279,7 @@ impl Arena {
                 "interval": [standing.interval.0, standing.interval.1],
                 "mean_score": standing.score,
                 "rating": standing.rating,
+                "timeouts": standing.timeouts,
             })
         };
         json!({
@@ -294,12 +303,18 @@ impl Arena {
             out,
             "{matches} matches of {game} at {seats} seats, seed {seed}: {deals} deals with {line_ups} line-ups each"
         )?;
-        writeln!(out, "bot                first       95 % interval  mean score   rating")?;
+        let with_clock = |text: String| if self.clock.is_some() { text } else { String::new() };
+        let timeouts = with_clock(" timeouts".to_owned());
+        writeln!(out, "bot                first       95 % interval  mean score   rating{timeouts}")?;
         for (bot, standing) in schedule.entrants.iter().zip(standings) {
             let (low, high) = (100.0 * standing.interval.0, 100.0 * standing.interval.1);
             let (share, rating) = (100.0 * standing.share, standing.rating);
             let score = standing.score.map_or_else(|| "none".to_owned(), |score| format!("{score:.1}"));
-            writeln!(out, "{bot:<16} {share:>6.1}% {low:>8.1}% to {high:>5.1}% {score:>11} {rating:>8.0}")?;
+            let timeouts = with_clock(format!(" {:>8}", standing.timeouts));
+            writeln!(
+                out,
+                "{bot:<16} {share:>6.1}% {low:>8.1}% to {high:>5.1}% {score:>11} {rating:>8.0}{timeouts}"
+            )?;
         }
         let (fair_share, rate) = (100.0 / u64_to_f64(seats as u64), results.decisions_per_second);
         writeln!(out, "a fair share is {fair_share:.1} %; {rate:.0} decisions per second")?;
@@ -308,6 +323,29 @@ impl Arena {
         }
         Ok(())
     }
+}
+
+/// Reads the time limits of `--clock`.
+fn clock(text: &str) -> Result<Clock, String> {
+    let mut clock = Clock {
+        limit: Duration::ZERO,
+        bank: Duration::ZERO,
+        increment: Duration::ZERO,
+        strikes: 0,
+        on_timeout: OnTimeout::Forfeit,
+    };
+    for part in text.split(',') {
+        let (name, value) = parse_name_value(part)?;
+        let seconds = value.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let time = seconds.ok_or_else(|| format!("`{name}` must be a number of seconds; got `{value}`"))?;
+        match name.as_str() {
+            "limit" => clock.limit = time,
+            "bank" => clock.bank = time,
+            "increment" => clock.increment = time,
+            _ => return Err(format!("a time must be `limit`, `bank` or `increment`; got `{name}`")),
+        }
+    }
+    Ok(clock)
 }
 
 fn progress(deal_limit: u64, schedule: &Schedule) -> anyhow::Result<ProgressBar> {

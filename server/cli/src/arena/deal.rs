@@ -35,6 +35,8 @@ pub(super) struct Tally {
     pub(super) points: i64,
     /// The number of seats without a score: their match was forfeited or cut.
     pub(super) unscored: u32,
+    /// The number of seats that forfeited because their time ran out.
+    pub(super) timeouts: u32,
 }
 
 /// The number of units of one first place. It is divisible by 1 to 8, and a table has at most 8 seats.
@@ -57,6 +59,8 @@ pub(super) struct MatchResult {
     pub(super) scores: Vec<i32>,
     /// The place of each seat; empty if the match was cut.
     pub(super) ranks: Vec<u32>,
+    /// The seat that forfeited because its time ran out.
+    pub(super) timed_out: Option<usize>,
 }
 
 /// Returns the seed of a deal. It never equals the arena's seed, since agents learn the seeds of past deals.
@@ -67,7 +71,8 @@ pub(super) fn deal_seed(seed: u64, number: u64) -> anyhow::Result<u64> {
 
 impl MatchResult {
     pub(super) fn from_outcome(ply: u32, outcome: v1::Outcome) -> Self {
-        Self { decisions: ply.into(), scores: outcome.scores, ranks: outcome.ranks }
+        let timed_out = outcome.forfeits().position(|forfeit| forfeit == v1::Forfeit::Time);
+        Self { decisions: ply.into(), scores: outcome.scores, ranks: outcome.ranks, timed_out }
     }
 }
 
@@ -93,6 +98,7 @@ impl PlayedDeal {
                 decisions: episode.ply().into(),
                 scores: outcome.map(|outcome| outcome.scores().to_vec()).unwrap_or_default(),
                 ranks: outcome.into_iter().flat_map(Outcome::ranks).map(|&rank| rank.into()).collect(),
+                timed_out: None,
             });
         }
         Ok(Some(Self { number, results }))
@@ -120,6 +126,7 @@ impl Deal {
         for (seat, &entrant) in line_up.iter().enumerate() {
             let tally = &mut self.tallies[entrant];
             tally.seats += 1;
+            tally.timeouts += u32::from(result.timed_out == Some(seat));
             match result.scores.get(seat) {
                 Some(&score) => tally.points += i64::from(score),
                 None => tally.unscored += 1,
@@ -143,10 +150,17 @@ mod tests {
     #[test]
     fn a_shared_first_place_is_divided_and_counts_half_as_placed_before() {
         let mut deal = Deal::new(0, 2);
-        let result = MatchResult { decisions: 9, scores: vec![7, 7, 3], ranks: vec![1, 1, 3] };
+        let result =
+            MatchResult { decisions: 9, scores: vec![7, 7, 3], ranks: vec![1, 1, 3], timed_out: None };
         deal.count(&[0, 1, 1], &result);
-        assert_eq!(deal.tallies[0], Tally { seats: 1, wins: UNITS_PER_WIN / 2, points: 7, unscored: 0 });
-        assert_eq!(deal.tallies[1], Tally { seats: 2, wins: UNITS_PER_WIN / 2, points: 10, unscored: 0 });
+        assert_eq!(
+            deal.tallies[0],
+            Tally { seats: 1, wins: UNITS_PER_WIN / 2, points: 7, ..Tally::default() }
+        );
+        assert_eq!(
+            deal.tallies[1],
+            Tally { seats: 2, wins: UNITS_PER_WIN / 2, points: 10, ..Tally::default() }
+        );
         assert_eq!(deal.placed_before, [[0, 3], [1, 0]]);
         assert_eq!(deal.decisions, 9);
     }
@@ -154,11 +168,18 @@ mod tests {
     #[test]
     fn a_forfeit_is_a_loss_and_a_match_that_was_cut_has_no_winner() {
         let mut deal = Deal::new(0, 2);
-        deal.count(&[0, 1, 1], &MatchResult { decisions: 2, scores: vec![], ranks: vec![1, 3, 1] });
-        assert_eq!(deal.tallies[0], Tally { seats: 1, wins: UNITS_PER_WIN / 2, points: 0, unscored: 1 });
-        assert_eq!(deal.tallies[1], Tally { seats: 2, wins: UNITS_PER_WIN / 2, points: 0, unscored: 2 });
-        deal.count(&[0, 1, 1], &MatchResult { decisions: 2, scores: vec![], ranks: vec![] });
-        assert_eq!(deal.tallies[0], Tally { seats: 2, wins: UNITS_PER_WIN / 2, points: 0, unscored: 2 });
-        assert_eq!(deal.tallies[1], Tally { seats: 4, wins: UNITS_PER_WIN / 2, points: 0, unscored: 4 });
+        let forfeits = [v1::Forfeit::Unspecified, v1::Forfeit::Time, v1::Forfeit::Unspecified];
+        let forfeited = v1::Outcome {
+            ranks: vec![1, 3, 1],
+            forfeits: forfeits.map(i32::from).into(),
+            ..Default::default()
+        };
+        deal.count(&[0, 1, 1], &MatchResult::from_outcome(2, forfeited));
+        let (win, seats) = (UNITS_PER_WIN / 2, |seats| Tally { seats, unscored: seats, ..Tally::default() });
+        assert_eq!(deal.tallies[0], Tally { wins: win, ..seats(1) });
+        assert_eq!(deal.tallies[1], Tally { wins: win, timeouts: 1, ..seats(2) });
+        deal.count(&[0, 1, 1], &MatchResult::from_outcome(2, v1::Outcome::default()));
+        assert_eq!(deal.tallies[0], Tally { wins: win, ..seats(2) });
+        assert_eq!(deal.tallies[1], Tally { wins: win, timeouts: 1, ..seats(4) });
     }
 }

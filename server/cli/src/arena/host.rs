@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhow::Context as _;
 use boardwire_api::v1::match_service_client::MatchServiceClient;
 use boardwire_api::v1::{
-    CloseMatchRequest, CreateMatchRequest, CreateMatchResponse, GetReplayRequest, MatchConfig,
-    ResetMatchRequest, WatchRequest,
+    self, CloseMatchRequest, CreateMatchRequest, CreateMatchResponse, GetMatchRequest, GetReplayRequest,
+    MatchConfig, ResetMatchRequest, WatchRequest,
 };
 use boardwire_batch::Player;
 use boardwire_batch::messages::{bot_message, options, player_message};
@@ -56,6 +56,8 @@ pub(super) struct Host<'a> {
     pub(super) listen: &'a str,
     /// A running server to use instead of one in this process.
     pub(super) server: Option<(&'a Address, &'a Credentials)>,
+    /// The time limits of all agents; empty for none.
+    pub(super) clocks: Vec<v1::Clock>,
     /// The deals that an earlier run has finished.
     pub(super) done: &'a BTreeSet<u64>,
     pub(super) replays: Option<&'a Replays>,
@@ -72,6 +74,7 @@ struct HostedMatch {
 
 struct StartedAgent<'a> {
     name: &'a str,
+    line_up: usize,
     /// `None` after the process has ended.
     process: Option<Agent>,
 }
@@ -128,12 +131,16 @@ impl Host<'_> {
         let mut server = MatchServiceClient::new(endpoint.connect().await?);
         let mut deals = (0..self.deal_limit).filter(|deal| !self.done.contains(deal)).peekable();
         let Some(&first) = deals.peek() else { return Ok(()) };
+        // Without a limit, the arena closes the matches.
+        let is_limited = self.deal_limit < u64::MAX;
+        let episodes = if is_limited { u32::try_from(deals.clone().count())? } else { 0 };
         let (mut matches, mut agents) = (vec![], vec![]);
         for line_up in 0..self.schedule.line_ups.len() {
             if line_up > 0 && line_up.is_multiple_of(LINE_UPS_PER_CONNECTION) {
                 server = MatchServiceClient::new(endpoint.connect().await?);
             }
-            let (hosted, started) = self.open(server.clone(), line_up, first, &address.to_string()).await?;
+            let (hosted, started) =
+                self.open(server.clone(), line_up, first, episodes, &address.to_string()).await?;
             matches.push(hosted);
             agents.extend(started);
         }
@@ -145,7 +152,7 @@ impl Host<'_> {
         let playing = async { try_join_all(playing).await.map(drop) };
         let played = tokio::select! {
             (played, ()) = join(playing, self.assemble_deals(results, &complete, finished)) => played,
-            stopped = watch_agents(&mut agents, should_stop) => stopped,
+            stopped = watch_agents(&mut agents, &matches, should_stop) => stopped,
         };
         for hosted in &matches {
             let close = CloseMatchRequest { match_id: hosted.id.clone() };
@@ -166,6 +173,7 @@ impl Host<'_> {
         mut server: MatchServiceClient<Channel>,
         line_up: usize,
         first: u64,
+        episodes: u32,
         address: &str,
     ) -> anyhow::Result<(HostedMatch, Vec<StartedAgent<'_>>)> {
         let seats = &self.schedule.line_ups[line_up];
@@ -178,6 +186,8 @@ impl Host<'_> {
             players: seats.iter().map(player).collect(),
             options: options(self.table.game.info()),
             private: true,
+            clocks: self.clocks.clone(),
+            episodes,
             host_begins: true,
             ..MatchConfig::default()
         };
@@ -195,7 +205,11 @@ impl Host<'_> {
             let Some(Entrant::Agent { name, command }) = entrant else { continue };
             if let Some(command) = command {
                 let process = Agent::start_with(command, address, &invitation.code, &credentials);
-                agents.push(StartedAgent { name, process: Some(process.with_context(|| name.clone())?) });
+                agents.push(StartedAgent {
+                    name,
+                    line_up,
+                    process: Some(process.with_context(|| name.clone())?),
+                });
             } else {
                 eprintln!("invitation for {name}: {address} {}", invitation.code);
             }
@@ -282,6 +296,14 @@ impl Host<'_> {
 }
 
 impl HostedMatch {
+    /// Returns whether all episodes of the match are over.
+    async fn is_closed(&self) -> anyhow::Result<bool> {
+        let get = GetMatchRequest { match_id: self.id.clone(), ..GetMatchRequest::default() };
+        let shown = self.server.clone().get_match(self.request(get)?).await.map_err(status_to_error)?;
+        let shown = shown.into_inner().r#match.context("the server's response has no match")?;
+        Ok(shown.state() == v1::MatchState::Closed)
+    }
+
     /// Returns a request with the tokens of the host and its account.
     fn request<T>(&self, message: T) -> anyhow::Result<Request<T>> {
         let mut request = Request::new(message);
@@ -292,19 +314,27 @@ impl HostedMatch {
     }
 }
 
-/// Fails when an agent ends; returns when `should_stop` returns true. Checks `should_stop` first, since Ctrl-C in a
-/// terminal also ends the agents.
-async fn watch_agents(agents: &mut [StartedAgent<'_>], should_stop: impl Fn() -> bool) -> anyhow::Result<()> {
+/// Fails when an agent ends before its match; returns when `should_stop` returns true. Checks `should_stop` first, since
+/// Ctrl-C in a terminal also ends the agents.
+async fn watch_agents(
+    agents: &mut [StartedAgent<'_>],
+    matches: &[HostedMatch],
+    should_stop: impl Fn() -> bool,
+) -> anyhow::Result<()> {
     let mut interval = tokio::time::interval(CHECK_INTERVAL);
     loop {
         interval.tick().await;
         if should_stop() {
             return Ok(());
         }
-        for StartedAgent { name, process } in &mut *agents {
+        for StartedAgent { name, line_up, process } in &mut *agents {
             let Some(status) = process.as_mut().map(Agent::exit_status).transpose()?.flatten() else {
                 continue;
             };
+            if status.success() && matches[*line_up].is_closed().await? {
+                *process = None;
+                continue;
+            }
             let (_, stderr) = process.take().expect("the process has ended").end(END_TIMEOUT).await?;
             anyhow::bail!(
                 "{name} has ended with {status} before its matches were over; its stderr: {stderr}"
@@ -345,8 +375,11 @@ mod tests {
     async fn slow_agents_are_waited_for_all_at_once() {
         let (limit, command) = (Duration::from_hours(1), ["sleep", "600"].map(str::to_owned));
         let start = |_| Agent::start(&command, "1", "1").expect("`sleep` starts");
-        let agents =
-            (0..10).map(start).map(|agent| StartedAgent { name: "agent:slow", process: Some(agent) });
+        let agents = (0..10).map(start).map(|agent| StartedAgent {
+            name: "agent:slow",
+            line_up: 0,
+            process: Some(agent),
+        });
         let begun = Instant::now();
         end_agents(agents.collect(), limit).await.expect("the agents are killed");
         assert!(begun.elapsed() < 2 * limit, "{:?}", begun.elapsed());

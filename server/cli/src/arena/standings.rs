@@ -17,6 +17,8 @@ pub(super) struct Standing {
     pub(super) score: Option<f64>,
     /// A difference of 400 points means odds of 10 to 1. The mean of all entrants is 0.
     pub(super) rating: f64,
+    /// The number of seats that forfeited because their time ran out.
+    pub(super) timeouts: u64,
 }
 
 /// Returns the standings of all entrants. Needs at least one deal.
@@ -36,6 +38,7 @@ pub(super) fn standings(deals: &[Deal]) -> Vec<Standing> {
                 interval: interval(&shares(deals, entrant)),
                 score: (scored > 0).then(|| i64_to_f64(points) / u64_to_f64(scored)),
                 rating: ratings[entrant],
+                timeouts: tallies().map(|tally| u64::from(tally.timeouts)).sum(),
             }
         })
         .collect()
@@ -151,7 +154,7 @@ mod tests {
     fn deals(won: &[u32]) -> Vec<Deal> {
         let deal = |(number, &won): (u64, &u32)| {
             let (won, lost) = (won * HALF, (4 - won) * HALF);
-            let tally = |wins| Tally { seats: 2, wins, points: i64::from(wins / HALF), unscored: 0 };
+            let tally = |wins| Tally { seats: 2, wins, points: i64::from(wins / HALF), ..Tally::default() };
             let placed_before = |wins| wins / HALF;
             Deal {
                 number,

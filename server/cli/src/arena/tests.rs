@@ -21,3 +21,16 @@ fn an_interrupted_arena_collects_no_more_deals() {
     assert_eq!(collected.expect("no deal fails"), (vec![], 0));
     assert!(finished.send(Err(anyhow::anyhow!("late"))).is_err(), "the receiver is dropped");
 }
+
+#[test]
+fn a_clock_has_times_in_seconds() {
+    let both = clock("limit=0.5,bank=60").expect("both are times");
+    let expected = (Duration::from_millis(500), Duration::from_mins(1), Duration::ZERO);
+    assert_eq!((both.limit, both.bank, both.increment), expected);
+    for (wrong, named) in
+        [("5", "NAME=VALUE"), ("limit=-1", "limit"), ("bank=x", "bank"), ("delay=1", "delay")]
+    {
+        let error = clock(wrong).expect_err(wrong);
+        assert!(error.contains(named), "{error}");
+    }
+}

@@ -114,7 +114,9 @@ impl Clock {
         Ok(clock)
     }
 
-    pub(super) fn to_message(&self) -> v1::Clock {
+    /// Converts the clock to a message.
+    #[must_use]
+    pub fn to_message(&self) -> v1::Clock {
         let [limit, bank, increment] = [self.limit, self.bank, self.increment].map(duration_message);
         let (policy, bot) = match &self.on_timeout {
             OnTimeout::Forfeit => (TimeoutPolicy::Forfeit, None),
