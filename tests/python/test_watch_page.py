@@ -13,6 +13,7 @@ import pytest
 
 import boardwire
 from boardwire._process import find_binary
+from boardwire_v1 import catalog_pb2
 from boardwire_v1 import match_service_pb2 as pb
 
 SERVICE = "/boardwire.v1.MatchService/"
@@ -102,6 +103,41 @@ def test_the_page_gets_public_views_of_public_matches() -> None:
         # The public view contains no hand.
         assert ">hand<" not in first.depiction.picture
         assert "(you)" not in first.depiction.text
+
+
+def cross_origin(page: str, method: str, origin: str) -> tuple[int, str | None, bytes]:
+    """Calls GetGame as a page of another origin; returns the status, the allowed origin and the body."""
+    connection = http.client.HTTPConnection(page, timeout=60)
+    body = framed(catalog_pb2.GetGameRequest(game="faraway").SerializeToString()) if method == "POST" else b""
+    headers = {**WEB_HEADERS, "origin": origin, "access-control-request-method": "POST"}
+    connection.request(method, "/boardwire.v1.CatalogService/GetGame", body, headers)
+    response = connection.getresponse()
+    allowed = response.headers["access-control-allow-origin"]
+    if allowed is not None:
+        assert "boardwire-token" in response.headers["access-control-allow-headers"]
+        assert "grpc-status" in response.headers["access-control-expose-headers"]
+    result = response.status, allowed, response.read()
+    connection.close()
+    return result
+
+
+def test_only_allowed_origins_may_read_games() -> None:
+    first, second, other = "https://one.example", "http://two.example:81", "https://other.example"
+    with serving("--allow-origin", first, "--allow-origin", second) as (address, page):
+        for origin in (first, second):
+            assert cross_origin(page, "OPTIONS", origin) == (204, origin, b"")
+            status, allowed, body = cross_origin(page, "POST", origin)
+            assert (status, allowed) == (200, origin)
+            (length,) = struct.unpack(">I", body[1:5])
+            spec = catalog_pb2.GetGameResponse.FromString(body[5 : 5 + length]).spec
+            with boardwire.connect(address) as client:
+                assert spec.spec_digest == client.game("faraway").digest
+        assert cross_origin(page, "OPTIONS", other)[:2] == (404, None)
+        assert cross_origin(page, "POST", other)[1] is None
+    with serving("--allow-origin", "*") as (_, page):
+        assert cross_origin(page, "OPTIONS", other) == (204, "*", b"")
+    with serving() as (_, page):
+        assert cross_origin(page, "OPTIONS", first)[1] is None
 
 
 def test_incomplete_requests_time_out() -> None:

@@ -94,6 +94,8 @@ pub struct Access {
     pub proxies: Arc<[IpAddr]>,
     /// The host names, besides addresses and `localhost`, under which the server serves pages.
     pub page_hosts: Arc<[String]>,
+    /// The other origins whose pages may call the methods of the watch page, such as `https://example.org`; `*` for all.
+    pub allowed_origins: Arc<[String]>,
 }
 
 impl From<Bounds> for Access {

@@ -26,6 +26,7 @@ impl ListenerConfig {
     /// # Errors
     /// A file is missing or invalid, an address is unknown, or other machines could connect without TLS.
     pub(super) fn of(settings: &Settings) -> anyhow::Result<Self> {
+        settings.check_origins()?;
         let tls = settings.tls()?.map(Tls::load).transpose().map_err(anyhow::Error::msg)?.map(Arc::new);
         let accounts = settings.auth_token_file.clone().map(Accounts::load);
         let allow_remote = tls.is_some() || settings.is_insecure();
@@ -100,6 +101,8 @@ mod tests {
             ("tls_cert = '/absent'\ntls_key = '/absent'", "/absent"),
             ("auth_token_file = '/absent'", "/absent"),
             ("metrics = '0.0.0.0:1'", "--insecure"),
+            ("allow_origin = ['*', 'https://a.example/']", "--allow-origin"),
+            ("allow_origin = ['A.example']", "got `A.example`"),
         ] {
             let settings = toml::from_str(text).expect("known settings");
             let wrong = format!("{:#}", ListenerConfig::of(&settings).err().expect(text));

@@ -117,6 +117,10 @@ pub(super) struct Settings {
     /// `localhost` always work.
     #[arg(long, value_name = "NAME", env = "BOARDWIRE_PAGE_HOST", value_delimiter = ',')]
     page_host: Vec<String>,
+    /// An origin, such as https://example.org, whose pages may call the methods of the watch page; may be repeated. `*`
+    /// allows all origins.
+    #[arg(long, value_name = "ORIGIN", env = "BOARDWIRE_ALLOW_ORIGIN", value_delimiter = ',')]
+    allow_origin: Vec<String>,
     /// The maximum number of open connections. [default: 4096]
     #[arg(long, env = "BOARDWIRE_MAX_CONNECTIONS")]
     max_connections: Option<usize>,
@@ -216,6 +220,21 @@ impl Settings {
             accounts,
             proxies: self.trusted_proxy.iter().map(IpAddr::to_canonical).collect(),
             page_hosts: self.page_host.as_slice().into(),
+            allowed_origins: self.allow_origin.as_slice().into(),
+        }
+    }
+
+    /// Returns an error if a browser never sends one of the origins of `--allow-origin`.
+    pub(super) fn check_origins(&self) -> anyhow::Result<()> {
+        let is_sent = |origin: &str| {
+            let host = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
+            host.is_some_and(|host| !host.is_empty() && host.bytes().all(is_host_byte))
+        };
+        match self.allow_origin.iter().find(|origin| *origin != "*" && !is_sent(origin)) {
+            Some(wrong) => Err(usage_error(&format!(
+                "--allow-origin must be `*`, or a scheme and a host in lower case, such as https://example.org; got `{wrong}`"
+            ))),
+            None => Ok(()),
         }
     }
 
@@ -310,6 +329,10 @@ impl Settings {
             drain_timeout: self.drain_timeout.map_or(bounds.drain_timeout, at_most_max),
         }
     }
+}
+
+fn is_host_byte(byte: u8) -> bool {
+    matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b':' | b'[' | b']')
 }
 
 fn at_most_max(seconds: u64) -> Duration {

@@ -13,7 +13,8 @@ use hyper::body::Incoming;
 use tonic::body::Body;
 use tonic::codegen::Service as _;
 use tonic::codegen::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderValue, REFERRER_POLICY,
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL,
+    CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderValue, ORIGIN, REFERRER_POLICY, VARY,
     X_CONTENT_TYPE_OPTIONS,
 };
 use tonic::codegen::http::uri::Authority;
@@ -29,12 +30,17 @@ use crate::telemetry;
 
 const WRONG_HOST_TEXT: &str = "This host name is not allowed. Use the server's IP address, or start the server with \
     --page-host NAME.\n";
-/// The methods that the watch page may call. None of them changes a match.
-const WATCH_PAGE_METHODS: &[&str] = &[
+/// The methods that pages may call. None of them changes a match.
+const PAGE_METHODS: &[&str] = &[
+    "/boardwire.v1.CatalogService/GetGame",
     "/boardwire.v1.MatchService/GetMatch",
     "/boardwire.v1.MatchService/ListMatches",
     "/boardwire.v1.MatchService/Watch",
 ];
+/// The headers that a page of another origin may send with a call, and those of the response that it may read.
+const REQUEST_HEADERS: &str =
+    "authorization, boardwire-token, content-type, grpc-timeout, x-grpc-web, x-user-agent";
+const RESPONSE_HEADERS: &str = "grpc-message, grpc-status, grpc-status-details-bin";
 
 /// Returns the service of the watch page and of the methods that it calls.
 pub(crate) fn watch_page(edge: &Arc<Edge>) -> impl HttpService<Body> + use<> {
@@ -44,8 +50,10 @@ pub(crate) fn watch_page(edge: &Arc<Edge>) -> impl HttpService<Body> + use<> {
     let (edge, grpc) = (Arc::clone(edge), GrpcWebLayer::new().layer(GrpcService(Arc::clone(edge))));
     service_fn(move |request: Request<Incoming>| {
         let path = request.uri().path();
-        let is_call = is_allowed(&request, &edge.access.page_hosts) && WATCH_PAGE_METHODS.contains(&path);
-        let grpc = is_call.then(|| grpc.clone());
+        let is_call = is_allowed(&request, &edge.access.page_hosts) && PAGE_METHODS.contains(&path);
+        let origin = allowed_origin(&request, &edge.access.allowed_origins).filter(|_| is_call);
+        let is_preflight = request.method() == Method::OPTIONS;
+        let grpc = (is_call && !is_preflight).then(|| grpc.clone());
         let body =
             (path == "/").then(|| (html.clone(), HeaderValue::from_static("text/html; charset=utf-8")));
         let mut response = respond(&request, &edge.access.page_hosts, body);
@@ -55,12 +63,36 @@ pub(crate) fn watch_page(edge: &Arc<Edge>) -> impl HttpService<Body> + use<> {
         headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         async move {
-            match grpc {
-                Some(mut grpc) => grpc.call(request).await,
-                None => Ok(response),
+            if let Some(mut grpc) = grpc {
+                response = grpc.call(request).await?;
             }
+            if let Some(origin) = origin {
+                allow_origin(&mut response, origin, is_preflight);
+            }
+            Ok(response)
         }
     })
+}
+
+/// Returns the value of `Access-Control-Allow-Origin` for a page of another origin, if `origins` contains it. Without this
+/// header, a browser refuses the page's call.
+fn allowed_origin<R>(request: &Request<R>, origins: &[String]) -> Option<HeaderValue> {
+    let origin = request.headers().get(ORIGIN)?;
+    let allows = |allowed: &&String| *allowed == "*" || allowed.as_bytes() == origin.as_bytes();
+    let allowed = origins.iter().find(allows)?;
+    HeaderValue::from_str(allowed).ok()
+}
+
+/// Lets a page of this origin read the response, or make the call that a preflight request asks for.
+fn allow_origin(response: &mut Response<Body>, origin: HeaderValue, is_preflight: bool) {
+    if is_preflight {
+        *response.status_mut() = StatusCode::NO_CONTENT;
+    }
+    let headers = response.headers_mut();
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(REQUEST_HEADERS));
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(RESPONSE_HEADERS));
+    headers.insert(VARY, HeaderValue::from_static("origin"));
 }
 
 /// Returns the service of the page `/metrics`.
@@ -121,5 +153,23 @@ mod tests {
         }
         assert!(!allows("/", None));
         assert!(!allows("http://evil.example/", Some("localhost")), "the URI overrides the header");
+    }
+
+    #[test]
+    fn only_listed_origins_are_allowed() {
+        let allowed = |origin: Option<&str>, origins: &[&str]| {
+            let request =
+                origin.into_iter().fold(Request::builder(), |request, origin| request.header(ORIGIN, origin));
+            let origins: Vec<String> = origins.iter().map(|&origin| origin.to_owned()).collect();
+            let value = allowed_origin(&request.body(()).expect("the request is valid"), &origins)?;
+            Some(value.to_str().expect("the value is text").to_owned())
+        };
+        let (one, other) = ("https://one.example", "http://other.example:8080");
+        assert_eq!(allowed(Some(one), &[]), None);
+        assert_eq!(allowed(Some(other), &[one, other]).as_deref(), Some(other));
+        assert_eq!(allowed(Some("http://one.example"), &[one, other]), None, "another scheme");
+        assert_eq!(allowed(Some("https://one.example.evil.example"), &[one, other]), None);
+        assert_eq!(allowed(Some(one), &["*"]).as_deref(), Some("*"));
+        assert_eq!(allowed(None, &["*"]), None, "no page calls");
     }
 }
