@@ -198,6 +198,10 @@ def test_a_server_reports_its_version_and_limits(client: boardwire.Client) -> No
     assert server.version == boardwire.__version__
     assert server.limits.message_bytes == MESSAGE_BYTES
     assert server.limits.batch_idle_timeout > 0
+    assert [bot.name for bot in server.bots] == ["random", "greedy", "mc"]
+    (worlds,) = server.bots[1].parameters
+    assert (worlds.name, worlds.default, worlds.min, worlds.max) == ("worlds", 8, 1, 1024)
+    assert server.policies == ()
     with boardwire.connect(server_args=["--max-matches=3", "--match-idle-timeout=90"]) as small:
         limits = small.server().limits
         assert (limits.matches, limits.match_idle_timeout) == (3, 90)

@@ -86,6 +86,30 @@ def test_the_seed_determines_matches_and_batches_against_a_policy(lion: Path) ->
     assert any(scores[0][2])
 
 
+def test_a_server_lists_its_policies_with_their_tables(
+    client: boardwire.Client, lion: Path, tmp_path: Path
+) -> None:
+    basic = client.game("rauha", seats=3)
+    changed = client.game("rauha", seats=3, options={basic.option_specs[0].name: other(basic)})
+    compass = network(tmp_path / "compass.onnx", changed)
+    unknown = network(tmp_path / "unknown.onnx", basic, {**METADATA, "boardwire.spec": 64 * "0"})
+    files = [f"{name}={path}" for name, path in [("lion", lion), ("lion", compass), ("owl", unknown)]]
+    with boardwire.connect(server_args=[word for file in files for word in ("--policy", file)]) as offering:
+        first, second, third = offering.server().policies
+        faraway = offering.game("faraway", seats=2)
+    assert (first.name, first.game, first.seats) == ("lion", "faraway", 2)
+    assert (first.options, first.spec_digest) == (faraway.options, faraway.digest)
+    assert (second.name, second.game, second.seats) == ("lion", "rauha", 3)
+    assert (second.options, second.spec_digest) == (changed.options, changed.digest)
+    assert (third.name, third.game, third.seats, third.options) == ("owl", "", 0, {})
+
+
+def other(spec: GameSpec) -> str:
+    """Returns another value of the first option than that of the table."""
+    option = spec.option_specs[0]
+    return next(choice for choice in option.choices if choice != spec.options[option.name])
+
+
 def test_an_error_for_an_unknown_policy_names_the_registered_ones(lion: Path) -> None:
     with boardwire.connect(server_args=["--policy", f"lion={lion}"]) as client:
         for game, seats, bot, message in [

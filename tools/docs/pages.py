@@ -44,7 +44,8 @@ CONTENTS = {
 }
 #: The pages of the Python reference. Together they list every public name of the package.
 PYTHON = {
-    "Clients": "connect shared_client Client Address TLS Pem ServerInfo Limits CALL_SECONDS WAIT_SECONDS",
+    "Clients": "connect shared_client Client Address TLS Pem ServerInfo Limits BotSpec BotParameter "
+    "PolicySpec CALL_SECONDS WAIT_SECONDS",
     "Matches and seats": "Match Seat Observation LegalAction Outcome ScoreLine Forfeit Reward IllegalActions"
     " MatchInfo MatchState CloseReason Invitation SeedOpening Clock ClockReading FairDeal",
     "Replays": "Replay Frame PlayedAction ActionCause",

@@ -16,6 +16,8 @@ from ._evaluation import Evaluation, Versus, evaluate, versus
 from ._features import Entities, EntityLayout, FeatureLayout
 from ._fields import Axis, AxisOrder, Column, ComponentTable, ValueKind, ViewField
 from ._info import (
+    BotParameter,
+    BotSpec,
     Clock,
     CloseReason,
     FairDeal,
@@ -23,6 +25,7 @@ from ._info import (
     Limits,
     MatchInfo,
     MatchState,
+    PolicySpec,
     SeedOpening,
     ServerInfo,
 )
@@ -71,6 +74,8 @@ __all__ = [
     "BatchPart",
     "BatchStep",
     "BoardwireError",
+    "BotParameter",
+    "BotSpec",
     "Client",
     "Clock",
     "ClockReading",
@@ -101,6 +106,7 @@ __all__ = [
     "Pem",
     "PlayedAction",
     "Policy",
+    "PolicySpec",
     "Recording",
     "RecordingFacts",
     "Replay",

@@ -33,7 +33,7 @@ class Catalog:
         return self._server.connection
 
     def server(self) -> ServerInfo:
-        """Returns the description of the server and its limits."""
+        """Returns the description of the server, with its limits, bots and policies."""
         answer, _ = result_of(self._server.ask("CatalogService/GetServer", {}, timeout=self._timeout))
         return _values.server_info(answer["server"])
 

@@ -189,17 +189,70 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class BotParameter:
+    """A parameter of a bot, as in `mc:160`.
+
+    Attributes:
+        name: The parameter's name, such as `playouts`.
+        default: The value without a number in the bot's name.
+        min: The lowest value.
+        max: The highest value.
+    """
+
+    name: str
+    default: int
+    min: int
+    max: int
+
+
+@dataclass(frozen=True, slots=True)
+class BotSpec:
+    """A bot that a server offers.
+
+    Attributes:
+        name: The bot's name.
+        parameters: Its parameters.
+    """
+
+    name: str
+    parameters: tuple[BotParameter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySpec:
+    """A network that a server offers as the bot `policy:NAME` at one table.
+
+    Attributes:
+        name: The policy's name.
+        spec_digest: The digest of its table, as in `GameSpec.digest`.
+        game: The game of the table; empty if the server does not know the table.
+        seats: The number of seats.
+        options: Every option with its value.
+    """
+
+    name: str
+    spec_digest: str
+    game: str
+    seats: int
+    options: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class ServerInfo:
-    """The version, protocols, features and limits of a server.
+    """The version, protocols, features, limits, bots and policies of a server.
 
     Attributes:
         version: The software version of the server, such as `0.2.0`.
         protocols: The protocols that the server speaks, such as `boardwire.v1`.
         features: The optional features of the protocol that the server supports.
         limits: The limits for callers.
+        bots: The bots that matches and batches can use.
+        policies: The networks that matches and batches can use, one for each policy and table.
     """
 
     version: str
     protocols: tuple[str, ...]
     features: tuple[str, ...]
     limits: Limits
+    bots: tuple[BotSpec, ...]
+    policies: tuple[PolicySpec, ...]

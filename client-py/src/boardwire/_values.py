@@ -11,7 +11,18 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from ._fields import Axis, Column, ComponentTable, ViewField
-from ._info import Clock, FairDeal, Invitation, Limits, MatchInfo, SeedOpening, ServerInfo
+from ._info import (
+    BotParameter,
+    BotSpec,
+    Clock,
+    FairDeal,
+    Invitation,
+    Limits,
+    MatchInfo,
+    PolicySpec,
+    SeedOpening,
+    ServerInfo,
+)
 from ._replay import Frame, PlayedAction, Replay
 from ._spec import ActionSpec, GameOption, GameSpec
 from ._types import ClockReading, LegalAction, Observation, Outcome, ScoreLine, unpacked_mask
@@ -128,7 +139,17 @@ def invitation(message: Fields) -> Invitation:
 def server_info(message: Fields) -> ServerInfo:
     """Converts a message to a `ServerInfo`."""
     limits = {name: 0.0 if value is None else value for name, value in message["limits"].items()}
-    return _build(ServerInfo, message, limits=_build(Limits, limits))
+    return _build(
+        ServerInfo,
+        message,
+        limits=_build(Limits, limits),
+        bots=tuple(_build(BotSpec, bot, parameters=_parameters(bot)) for bot in message["bots"]),
+        policies=tuple(_build(PolicySpec, policy) for policy in message["policies"]),
+    )
+
+
+def _parameters(bot: Fields) -> tuple[BotParameter, ...]:
+    return tuple(_build(BotParameter, known, default=known["default_value"]) for known in bot["parameters"])
 
 
 def replay(message: Fields) -> Replay:

@@ -11,10 +11,10 @@ use boardwire_api::Error;
 use boardwire_kernel::GameInfo;
 
 pub use batch::{actions, batch, environment_config, reset, step};
-pub use catalog::{game, game_spec, spec};
+pub use catalog::{game, game_spec, policies, spec};
 #[cfg(any(test, feature = "testkit"))]
 pub use player::players;
-pub use player::{bot, bot_message, parse_player, player, player_message, player_name};
+pub use player::{bot, bot_message, bots, parse_player, player, player_message, player_name};
 pub use search::{playouts, rewards, search, search_options, world_actions};
 
 /// Converts a count to the 32 bits that messages use. No count of this crate comes near the limit.

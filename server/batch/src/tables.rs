@@ -1,10 +1,10 @@
 //! Tables: a game with its seats and options, set up once and shared by matches and batches.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use boardwire_bots::{Bot, UnknownBot};
-use boardwire_kernel::{Digest, Options, SetupError};
+use boardwire_kernel::{Digest, OptionKind, OptionSpec, Options, SetupError};
 use boardwire_policy::Policies;
 
 use crate::play::AnyGame;
@@ -33,11 +33,15 @@ impl std::fmt::Debug for Table {
 /// The game, seats and options that identify a table.
 type Key = (&'static str, u8, Vec<(&'static str, String)>);
 
+/// The name of a policy, the spec digest of one of its networks, and the table with this digest, if there is one.
+type PolicyTable = (String, String, Option<Arc<Table>>);
+
 /// The games, the tables in use, and the policies that bots can use.
 #[derive(Debug)]
 pub struct Tables {
     registry: Registry,
     policies: Policies,
+    policy_tables: OnceLock<Vec<PolicyTable>>,
     in_use: Mutex<BTreeMap<Key, Weak<Table>>>,
 }
 
@@ -45,7 +49,8 @@ impl Tables {
     /// Creates tables of the games of `registry`, without policies.
     #[must_use]
     pub fn new(registry: Registry) -> Self {
-        Self { registry, policies: Policies::default(), in_use: Mutex::default() }
+        let (policies, policy_tables) = (Policies::default(), OnceLock::new());
+        Self { registry, policies, policy_tables, in_use: Mutex::default() }
     }
 
     /// Adds the policies that bots can use.
@@ -60,6 +65,29 @@ impl Tables {
     /// No bot has this name, or its policy cannot play at this table.
     pub fn bot(&self, table: &Table, name: &str) -> Result<Bot, UnknownBot> {
         Bot::named(name, |policy| self.policies.find(policy, table.game.info(), table.digest))
+    }
+
+    /// Returns the policies' networks with their tables. Searches the tables at the first call: all seats, and all values of
+    /// options that have a few named values.
+    pub(crate) fn policy_tables(&self) -> &[PolicyTable] {
+        self.policy_tables.get_or_init(|| {
+            let networks = self.policies.networks();
+            let mut found: Vec<PolicyTable> =
+                networks.map(|(name, digest)| (name.to_owned(), digest.to_owned(), None)).collect();
+            let games = self.registry.game_types().filter(|_| !found.is_empty()).collect::<Vec<_>>();
+            for (game_type, seats) in
+                games.iter().flat_map(|game| game.seats.clone().map(move |seats| (game, seats)))
+            {
+                for options in option_values(game_type.options) {
+                    let Ok(table) = self.table(game_type.id, seats.into(), options) else { continue };
+                    let digest = table.digest.to_string();
+                    for (_, _, own) in found.iter_mut().filter(|(_, network, _)| *network == digest) {
+                        *own = Some(Arc::clone(&table));
+                    }
+                }
+            }
+            found
+        })
     }
 
     /// Returns the games with their catalogues.
@@ -118,4 +146,20 @@ fn setup(game: &'static str, error: SetupError) -> Error {
             Error::Internal { place: game.to_owned(), problem: error.to_string() }
         }
     }
+}
+
+/// Returns every choice of values for the options that have a few named values.
+fn option_values(options: &'static [OptionSpec]) -> Vec<Vec<(&'static str, &'static str)>> {
+    options.iter().fold(vec![vec![]], |choices, option| {
+        let values: &[&str] = match option.kind {
+            OptionKind::Choice(words) => words,
+            OptionKind::Flag => &["false", "true"],
+            OptionKind::Int(..) => return choices,
+        };
+        let with = |value: &&'static str| {
+            let value = (option.name, *value);
+            choices.iter().map(move |choice| choice.iter().copied().chain([value]).collect())
+        };
+        values.iter().flat_map(with).collect()
+    })
 }

@@ -60,6 +60,13 @@ fn read(workers: &Workers, file: &Path) -> Result<Model, String> {
 }
 
 impl Policies {
+    /// Returns the name and the spec digest of each network.
+    pub fn networks(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.by_name
+            .iter()
+            .flat_map(|(name, networks)| networks.iter().map(move |network| (name.as_str(), network.spec())))
+    }
+
     /// Reads networks with these names from these files, and evaluates each twice as a test. `timeout` is the timeout of
     /// an evaluation.
     ///

@@ -30,7 +30,7 @@ pub(crate) async fn answer(
 ) -> Result<Option<Vec<u8>>, Error> {
     let core = &*core;
     Ok(Some(match method.as_str() {
-        "CatalogService/GetServer" => server().encode_to_vec(),
+        "CatalogService/GetServer" => server(core).encode_to_vec(),
         "CatalogService/ListGames" => games(core)?.encode_to_vec(),
         "CatalogService/GetGame" => game(core, &read(request)?)?.encode_to_vec(),
         "BatchService/OpenBatch" => open(core, &read(request)?).await?.encode_to_vec(),
@@ -65,12 +65,14 @@ fn read<T: Message + Default>(request: Bytes) -> Result<T, Error> {
 }
 
 /// Describes this engine: it reports no optional features, and limits of 0, which mean no limit.
-fn server() -> v1::GetServerResponse {
+fn server(core: &Core) -> v1::GetServerResponse {
     let server = v1::Server {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         protocols: vec!["boardwire.v1".to_owned()],
         features: Vec::new(),
         limits: Some(v1::Limits::default()),
+        bots: messages::bots(),
+        policies: messages::policies(&core.tables),
     };
     v1::GetServerResponse { server: Some(server) }
 }

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x62oardwire/v1/catalog.proto\x12\x0c\x62oardwire.v1\x1a\x1egoogle/protobuf/duration.proto\"\x12\n\x10GetServerRequest\"9\n\x11GetServerResponse\x12$\n\x06server\x18\x01 \x01(\x0b\x32\x14.boardwire.v1.Server\"9\n\x10ListGamesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"O\n\x11ListGamesResponse\x12!\n\x05games\x18\x01 \x03(\x0b\x32\x12.boardwire.v1.Game\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x99\x01\n\x0eGetGameRequest\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\r\n\x05seats\x18\x02 \x01(\r\x12:\n\x07options\x18\x03 \x03(\x0b\x32).boardwire.v1.GetGameRequest.OptionsEntry\x1a.\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"7\n\x0fGetGameResponse\x12$\n\x04spec\x18\x01 \x01(\x0b\x32\x16.boardwire.v1.GameSpec\"d\n\x06Server\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x11\n\tprotocols\x18\x02 \x03(\t\x12\x10\n\x08\x66\x65\x61tures\x18\x03 \x03(\t\x12$\n\x06limits\x18\x04 \x01(\x0b\x32\x14.boardwire.v1.Limits\"\xcd\x02\n\x06Limits\x12\x15\n\rmessage_bytes\x18\x01 \x01(\r\x12\x0f\n\x07matches\x18\x02 \x01(\r\x12\x1a\n\x12matches_per_caller\x18\x03 \x01(\r\x12\x15\n\rwaiting_calls\x18\x04 \x01(\r\x12\x35\n\x12match_idle_timeout\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0f\n\x07\x62\x61tches\x18\x06 \x01(\r\x12\x14\n\x0c\x65nvironments\x18\x07 \x01(\r\x12\x1f\n\x17\x65nvironments_per_caller\x18\x08 \x01(\r\x12\x35\n\x12\x62\x61tch_idle_timeout\x18\t \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x32\n\x0fopening_timeout\x18\n \x01(\x0b\x32\x19.google.protobuf.Duration\"\xa2\x01\n\x04Game\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x15\n\rrules_version\x18\x03 \x01(\r\x12\x11\n\tmin_seats\x18\x04 \x01(\r\x12\x11\n\tmax_seats\x18\x05 \x01(\r\x12)\n\x07options\x18\x06 \x03(\x0b\x32\x18.boardwire.v1.GameOption\x12\x18\n\x10\x63\x61talogue_digest\x18\x07 \x01(\t\"\x8b\x01\n\nGameOption\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\x12\x15\n\rdefault_value\x18\x03 \x01(\t\x12\x0f\n\x07\x63hoices\x18\x04 \x03(\t\x12\x10\n\x03min\x18\x05 \x01(\x12H\x00\x88\x01\x01\x12\x10\n\x03max\x18\x06 \x01(\x12H\x01\x88\x01\x01\x42\x06\n\x04_minB\x06\n\x04_max\"\xe0\x03\n\x08GameSpec\x12 \n\x04game\x18\x01 \x01(\x0b\x32\x12.boardwire.v1.Game\x12\r\n\x05seats\x18\x02 \x01(\r\x12\x34\n\x07options\x18\x03 \x03(\x0b\x32#.boardwire.v1.GameSpec.OptionsEntry\x12%\n\x07\x61\x63tions\x18\x04 \x03(\x0b\x32\x14.boardwire.v1.Action\x12\'\n\x06\x66ields\x18\x05 \x03(\x0b\x32\x17.boardwire.v1.ViewField\x12\x12\n\nview_bytes\x18\x06 \x01(\r\x12\x12\n\nmask_bytes\x18\x07 \x01(\r\x12,\n\x06tables\x18\x08 \x03(\x0b\x32\x1c.boardwire.v1.ComponentTable\x12\x11\n\tmax_plies\x18\t \x01(\r\x12\x11\n\tmin_score\x18\n \x01(\x11\x12\x11\n\tmax_score\x18\x0b \x01(\x11\x12\x13\n\x0bspec_digest\x18\x0c \x01(\t\x12.\n\rpublic_fields\x18\r \x03(\x0b\x32\x17.boardwire.v1.ViewField\x12\x19\n\x11public_view_bytes\x18\x0e \x01(\r\x1a.\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"A\n\x06\x41\x63tion\x12\r\n\x05label\x18\x01 \x01(\t\x12\x0c\n\x04verb\x18\x02 \x01(\t\x12\r\n\x05table\x18\x03 \x01(\t\x12\x0b\n\x03row\x18\x04 \x01(\r\"\xd5\x01\n\tViewField\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06offset\x18\x02 \x01(\r\x12 \n\x04\x61xes\x18\x03 \x03(\x0b\x32\x12.boardwire.v1.Axis\x12\x0b\n\x03max\x18\x04 \x01(\r\x12%\n\x04kind\x18\x05 \x01(\x0e\x32\x17.boardwire.v1.ValueKind\x12\r\n\x05table\x18\x06 \x01(\t\x12\r\n\x05names\x18\x07 \x03(\t\x12\x13\n\x0b\x64\x65scription\x18\x08 \x01(\t\x12\x11\n\tusual_max\x18\t \x01(\r\x12\x0e\n\x06\x63opies\x18\n \x01(\r\"Y\n\x04\x41xis\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04size\x18\x02 \x01(\r\x12&\n\x05order\x18\x03 \x01(\x0e\x32\x17.boardwire.v1.AxisOrder\x12\r\n\x05table\x18\x04 \x01(\t\"c\n\x0e\x43omponentTable\x12\x0c\n\x04name\x18\x01 \x01(\t\x12%\n\x07\x63olumns\x18\x02 \x03(\x0b\x32\x14.boardwire.v1.Column\x12\x0c\n\x04rows\x18\x03 \x01(\r\x12\x0e\n\x06values\x18\x04 \x03(\x11\"[\n\x06\x43olumn\x12\x0c\n\x04name\x18\x01 \x01(\t\x12%\n\x04kind\x18\x02 \x01(\x0e\x32\x17.boardwire.v1.ValueKind\x12\r\n\x05table\x18\x03 \x01(\t\x12\r\n\x05names\x18\x04 \x03(\t*l\n\tAxisOrder\x12\x1a\n\x16\x41XIS_ORDER_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x41XIS_ORDER_NONE\x10\x01\x12\x17\n\x13\x41XIS_ORDER_SEQUENCE\x10\x02\x12\x15\n\x11\x41XIS_ORDER_PLACES\x10\x03*\x93\x01\n\tValueKind\x12\x1a\n\x16VALUE_KIND_UNSPECIFIED\x10\x00\x12\x11\n\rVALUE_KIND_ID\x10\x01\x12\x14\n\x10VALUE_KIND_COUNT\x10\x02\x12\x13\n\x0fVALUE_KIND_FLAG\x10\x03\x12\x13\n\x0fVALUE_KIND_SEAT\x10\x04\x12\x17\n\x13VALUE_KIND_CATEGORY\x10\x05\x32\xf4\x01\n\x0e\x43\x61talogService\x12L\n\tGetServer\x12\x1e.boardwire.v1.GetServerRequest\x1a\x1f.boardwire.v1.GetServerResponse\x12L\n\tListGames\x12\x1e.boardwire.v1.ListGamesRequest\x1a\x1f.boardwire.v1.ListGamesResponse\x12\x46\n\x07GetGame\x12\x1c.boardwire.v1.GetGameRequest\x1a\x1d.boardwire.v1.GetGameResponseB.\n\x10\x63om.boardwire.v1P\x01Z\x18\x62oardwire/v1;boardwirev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x62oardwire/v1/catalog.proto\x12\x0c\x62oardwire.v1\x1a\x1egoogle/protobuf/duration.proto\"\x12\n\x10GetServerRequest\"9\n\x11GetServerResponse\x12$\n\x06server\x18\x01 \x01(\x0b\x32\x14.boardwire.v1.Server\"9\n\x10ListGamesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"O\n\x11ListGamesResponse\x12!\n\x05games\x18\x01 \x03(\x0b\x32\x12.boardwire.v1.Game\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x99\x01\n\x0eGetGameRequest\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\r\n\x05seats\x18\x02 \x01(\r\x12:\n\x07options\x18\x03 \x03(\x0b\x32).boardwire.v1.GetGameRequest.OptionsEntry\x1a.\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"7\n\x0fGetGameResponse\x12$\n\x04spec\x18\x01 \x01(\x0b\x32\x16.boardwire.v1.GameSpec\"\xb5\x01\n\x06Server\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x11\n\tprotocols\x18\x02 \x03(\t\x12\x10\n\x08\x66\x65\x61tures\x18\x03 \x03(\t\x12$\n\x06limits\x18\x04 \x01(\x0b\x32\x14.boardwire.v1.Limits\x12#\n\x04\x62ots\x18\x05 \x03(\x0b\x32\x15.boardwire.v1.BotSpec\x12*\n\x08policies\x18\x06 \x03(\x0b\x32\x18.boardwire.v1.PolicySpec\"G\n\x07\x42otSpec\x12\x0c\n\x04name\x18\x01 \x01(\t\x12.\n\nparameters\x18\x02 \x03(\x0b\x32\x1a.boardwire.v1.BotParameter\"M\n\x0c\x42otParameter\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x15\n\rdefault_value\x18\x02 \x01(\r\x12\x0b\n\x03min\x18\x03 \x01(\r\x12\x0b\n\x03max\x18\x04 \x01(\r\"\xb4\x01\n\nPolicySpec\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0bspec_digest\x18\x02 \x01(\t\x12\x0c\n\x04game\x18\x03 \x01(\t\x12\r\n\x05seats\x18\x04 \x01(\r\x12\x36\n\x07options\x18\x05 \x03(\x0b\x32%.boardwire.v1.PolicySpec.OptionsEntry\x1a.\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xcd\x02\n\x06Limits\x12\x15\n\rmessage_bytes\x18\x01 \x01(\r\x12\x0f\n\x07matches\x18\x02 \x01(\r\x12\x1a\n\x12matches_per_caller\x18\x03 \x01(\r\x12\x15\n\rwaiting_calls\x18\x04 \x01(\r\x12\x35\n\x12match_idle_timeout\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0f\n\x07\x62\x61tches\x18\x06 \x01(\r\x12\x14\n\x0c\x65nvironments\x18\x07 \x01(\r\x12\x1f\n\x17\x65nvironments_per_caller\x18\x08 \x01(\r\x12\x35\n\x12\x62\x61tch_idle_timeout\x18\t \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x32\n\x0fopening_timeout\x18\n \x01(\x0b\x32\x19.google.protobuf.Duration\"\xa2\x01\n\x04Game\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x15\n\rrules_version\x18\x03 \x01(\r\x12\x11\n\tmin_seats\x18\x04 \x01(\r\x12\x11\n\tmax_seats\x18\x05 \x01(\r\x12)\n\x07options\x18\x06 \x03(\x0b\x32\x18.boardwire.v1.GameOption\x12\x18\n\x10\x63\x61talogue_digest\x18\x07 \x01(\t\"\x8b\x01\n\nGameOption\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\x12\x15\n\rdefault_value\x18\x03 \x01(\t\x12\x0f\n\x07\x63hoices\x18\x04 \x03(\t\x12\x10\n\x03min\x18\x05 \x01(\x12H\x00\x88\x01\x01\x12\x10\n\x03max\x18\x06 \x01(\x12H\x01\x88\x01\x01\x42\x06\n\x04_minB\x06\n\x04_max\"\xe0\x03\n\x08GameSpec\x12 \n\x04game\x18\x01 \x01(\x0b\x32\x12.boardwire.v1.Game\x12\r\n\x05seats\x18\x02 \x01(\r\x12\x34\n\x07options\x18\x03 \x03(\x0b\x32#.boardwire.v1.GameSpec.OptionsEntry\x12%\n\x07\x61\x63tions\x18\x04 \x03(\x0b\x32\x14.boardwire.v1.Action\x12\'\n\x06\x66ields\x18\x05 \x03(\x0b\x32\x17.boardwire.v1.ViewField\x12\x12\n\nview_bytes\x18\x06 \x01(\r\x12\x12\n\nmask_bytes\x18\x07 \x01(\r\x12,\n\x06tables\x18\x08 \x03(\x0b\x32\x1c.boardwire.v1.ComponentTable\x12\x11\n\tmax_plies\x18\t \x01(\r\x12\x11\n\tmin_score\x18\n \x01(\x11\x12\x11\n\tmax_score\x18\x0b \x01(\x11\x12\x13\n\x0bspec_digest\x18\x0c \x01(\t\x12.\n\rpublic_fields\x18\r \x03(\x0b\x32\x17.boardwire.v1.ViewField\x12\x19\n\x11public_view_bytes\x18\x0e \x01(\r\x1a.\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"A\n\x06\x41\x63tion\x12\r\n\x05label\x18\x01 \x01(\t\x12\x0c\n\x04verb\x18\x02 \x01(\t\x12\r\n\x05table\x18\x03 \x01(\t\x12\x0b\n\x03row\x18\x04 \x01(\r\"\xd5\x01\n\tViewField\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06offset\x18\x02 \x01(\r\x12 \n\x04\x61xes\x18\x03 \x03(\x0b\x32\x12.boardwire.v1.Axis\x12\x0b\n\x03max\x18\x04 \x01(\r\x12%\n\x04kind\x18\x05 \x01(\x0e\x32\x17.boardwire.v1.ValueKind\x12\r\n\x05table\x18\x06 \x01(\t\x12\r\n\x05names\x18\x07 \x03(\t\x12\x13\n\x0b\x64\x65scription\x18\x08 \x01(\t\x12\x11\n\tusual_max\x18\t \x01(\r\x12\x0e\n\x06\x63opies\x18\n \x01(\r\"Y\n\x04\x41xis\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04size\x18\x02 \x01(\r\x12&\n\x05order\x18\x03 \x01(\x0e\x32\x17.boardwire.v1.AxisOrder\x12\r\n\x05table\x18\x04 \x01(\t\"c\n\x0e\x43omponentTable\x12\x0c\n\x04name\x18\x01 \x01(\t\x12%\n\x07\x63olumns\x18\x02 \x03(\x0b\x32\x14.boardwire.v1.Column\x12\x0c\n\x04rows\x18\x03 \x01(\r\x12\x0e\n\x06values\x18\x04 \x03(\x11\"[\n\x06\x43olumn\x12\x0c\n\x04name\x18\x01 \x01(\t\x12%\n\x04kind\x18\x02 \x01(\x0e\x32\x17.boardwire.v1.ValueKind\x12\r\n\x05table\x18\x03 \x01(\t\x12\r\n\x05names\x18\x04 \x03(\t*l\n\tAxisOrder\x12\x1a\n\x16\x41XIS_ORDER_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x41XIS_ORDER_NONE\x10\x01\x12\x17\n\x13\x41XIS_ORDER_SEQUENCE\x10\x02\x12\x15\n\x11\x41XIS_ORDER_PLACES\x10\x03*\x93\x01\n\tValueKind\x12\x1a\n\x16VALUE_KIND_UNSPECIFIED\x10\x00\x12\x11\n\rVALUE_KIND_ID\x10\x01\x12\x14\n\x10VALUE_KIND_COUNT\x10\x02\x12\x13\n\x0fVALUE_KIND_FLAG\x10\x03\x12\x13\n\x0fVALUE_KIND_SEAT\x10\x04\x12\x17\n\x13VALUE_KIND_CATEGORY\x10\x05\x32\xf4\x01\n\x0e\x43\x61talogService\x12L\n\tGetServer\x12\x1e.boardwire.v1.GetServerRequest\x1a\x1f.boardwire.v1.GetServerResponse\x12L\n\tListGames\x12\x1e.boardwire.v1.ListGamesRequest\x1a\x1f.boardwire.v1.ListGamesResponse\x12\x46\n\x07GetGame\x12\x1c.boardwire.v1.GetGameRequest\x1a\x1d.boardwire.v1.GetGameResponseB.\n\x10\x63om.boardwire.v1P\x01Z\x18\x62oardwire/v1;boardwirev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,12 +35,14 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'\n\020com.boardwire.v1P\001Z\030boardwire/v1;boardwirev1'
   _globals['_GETGAMEREQUEST_OPTIONSENTRY']._loaded_options = None
   _globals['_GETGAMEREQUEST_OPTIONSENTRY']._serialized_options = b'8\001'
+  _globals['_POLICYSPEC_OPTIONSENTRY']._loaded_options = None
+  _globals['_POLICYSPEC_OPTIONSENTRY']._serialized_options = b'8\001'
   _globals['_GAMESPEC_OPTIONSENTRY']._loaded_options = None
   _globals['_GAMESPEC_OPTIONSENTRY']._serialized_options = b'8\001'
-  _globals['_AXISORDER']._serialized_start=2304
-  _globals['_AXISORDER']._serialized_end=2412
-  _globals['_VALUEKIND']._serialized_start=2415
-  _globals['_VALUEKIND']._serialized_end=2562
+  _globals['_AXISORDER']._serialized_start=2721
+  _globals['_AXISORDER']._serialized_end=2829
+  _globals['_VALUEKIND']._serialized_start=2832
+  _globals['_VALUEKIND']._serialized_end=2979
   _globals['_GETSERVERREQUEST']._serialized_start=76
   _globals['_GETSERVERREQUEST']._serialized_end=94
   _globals['_GETSERVERRESPONSE']._serialized_start=96
@@ -55,28 +57,36 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GETGAMEREQUEST_OPTIONSENTRY']._serialized_end=449
   _globals['_GETGAMERESPONSE']._serialized_start=451
   _globals['_GETGAMERESPONSE']._serialized_end=506
-  _globals['_SERVER']._serialized_start=508
-  _globals['_SERVER']._serialized_end=608
-  _globals['_LIMITS']._serialized_start=611
-  _globals['_LIMITS']._serialized_end=944
-  _globals['_GAME']._serialized_start=947
-  _globals['_GAME']._serialized_end=1109
-  _globals['_GAMEOPTION']._serialized_start=1112
-  _globals['_GAMEOPTION']._serialized_end=1251
-  _globals['_GAMESPEC']._serialized_start=1254
-  _globals['_GAMESPEC']._serialized_end=1734
+  _globals['_SERVER']._serialized_start=509
+  _globals['_SERVER']._serialized_end=690
+  _globals['_BOTSPEC']._serialized_start=692
+  _globals['_BOTSPEC']._serialized_end=763
+  _globals['_BOTPARAMETER']._serialized_start=765
+  _globals['_BOTPARAMETER']._serialized_end=842
+  _globals['_POLICYSPEC']._serialized_start=845
+  _globals['_POLICYSPEC']._serialized_end=1025
+  _globals['_POLICYSPEC_OPTIONSENTRY']._serialized_start=403
+  _globals['_POLICYSPEC_OPTIONSENTRY']._serialized_end=449
+  _globals['_LIMITS']._serialized_start=1028
+  _globals['_LIMITS']._serialized_end=1361
+  _globals['_GAME']._serialized_start=1364
+  _globals['_GAME']._serialized_end=1526
+  _globals['_GAMEOPTION']._serialized_start=1529
+  _globals['_GAMEOPTION']._serialized_end=1668
+  _globals['_GAMESPEC']._serialized_start=1671
+  _globals['_GAMESPEC']._serialized_end=2151
   _globals['_GAMESPEC_OPTIONSENTRY']._serialized_start=403
   _globals['_GAMESPEC_OPTIONSENTRY']._serialized_end=449
-  _globals['_ACTION']._serialized_start=1736
-  _globals['_ACTION']._serialized_end=1801
-  _globals['_VIEWFIELD']._serialized_start=1804
-  _globals['_VIEWFIELD']._serialized_end=2017
-  _globals['_AXIS']._serialized_start=2019
-  _globals['_AXIS']._serialized_end=2108
-  _globals['_COMPONENTTABLE']._serialized_start=2110
-  _globals['_COMPONENTTABLE']._serialized_end=2209
-  _globals['_COLUMN']._serialized_start=2211
-  _globals['_COLUMN']._serialized_end=2302
-  _globals['_CATALOGSERVICE']._serialized_start=2565
-  _globals['_CATALOGSERVICE']._serialized_end=2809
+  _globals['_ACTION']._serialized_start=2153
+  _globals['_ACTION']._serialized_end=2218
+  _globals['_VIEWFIELD']._serialized_start=2221
+  _globals['_VIEWFIELD']._serialized_end=2434
+  _globals['_AXIS']._serialized_start=2436
+  _globals['_AXIS']._serialized_end=2525
+  _globals['_COMPONENTTABLE']._serialized_start=2527
+  _globals['_COMPONENTTABLE']._serialized_end=2626
+  _globals['_COLUMN']._serialized_start=2628
+  _globals['_COLUMN']._serialized_end=2719
+  _globals['_CATALOGSERVICE']._serialized_start=2982
+  _globals['_CATALOGSERVICE']._serialized_end=3226
 # @@protoc_insertion_point(module_scope)

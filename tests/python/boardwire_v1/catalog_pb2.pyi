@@ -212,6 +212,8 @@ class Server(google.protobuf.message.Message):
     PROTOCOLS_FIELD_NUMBER: builtins.int
     FEATURES_FIELD_NUMBER: builtins.int
     LIMITS_FIELD_NUMBER: builtins.int
+    BOTS_FIELD_NUMBER: builtins.int
+    POLICIES_FIELD_NUMBER: builtins.int
     version: builtins.str
     @property
     def protocols(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]: ...
@@ -221,6 +223,14 @@ class Server(google.protobuf.message.Message):
 
     @property
     def limits(self) -> global___Limits: ...
+    @property
+    def bots(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___BotSpec]:
+        """The bots that matches and batches can use."""
+
+    @property
+    def policies(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___PolicySpec]:
+        """The networks of the policies that matches and batches can use. A policy has one for each table that it can play at."""
+
     def __init__(
         self,
         *,
@@ -228,11 +238,105 @@ class Server(google.protobuf.message.Message):
         protocols: collections.abc.Iterable[builtins.str] | None = ...,
         features: collections.abc.Iterable[builtins.str] | None = ...,
         limits: global___Limits | None = ...,
+        bots: collections.abc.Iterable[global___BotSpec] | None = ...,
+        policies: collections.abc.Iterable[global___PolicySpec] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["limits", b"limits"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["features", b"features", "limits", b"limits", "protocols", b"protocols", "version", b"version"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["bots", b"bots", "features", b"features", "limits", b"limits", "policies", b"policies", "protocols", b"protocols", "version", b"version"]) -> None: ...
 
 global___Server = Server
+
+@typing.final
+class BotSpec(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    PARAMETERS_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """The name, such as `greedy`."""
+    @property
+    def parameters(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___BotParameter]: ...
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+        parameters: collections.abc.Iterable[global___BotParameter] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["name", b"name", "parameters", b"parameters"]) -> None: ...
+
+global___BotSpec = BotSpec
+
+@typing.final
+class BotParameter(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    DEFAULT_VALUE_FIELD_NUMBER: builtins.int
+    MIN_FIELD_NUMBER: builtins.int
+    MAX_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """The name, such as `worlds`."""
+    default_value: builtins.int
+    min: builtins.int
+    max: builtins.int
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+        default_value: builtins.int = ...,
+        min: builtins.int = ...,
+        max: builtins.int = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["default_value", b"default_value", "max", b"max", "min", b"min", "name", b"name"]) -> None: ...
+
+global___BotParameter = BotParameter
+
+@typing.final
+class PolicySpec(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    @typing.final
+    class OptionsEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.str
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: builtins.str = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
+    NAME_FIELD_NUMBER: builtins.int
+    SPEC_DIGEST_FIELD_NUMBER: builtins.int
+    GAME_FIELD_NUMBER: builtins.int
+    SEATS_FIELD_NUMBER: builtins.int
+    OPTIONS_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """The name of the policy."""
+    spec_digest: builtins.str
+    """The digest of the table that the network was trained for."""
+    game: builtins.str
+    """The game, seats and options of this table; empty if the server does not know it."""
+    seats: builtins.int
+    @property
+    def options(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+        spec_digest: builtins.str = ...,
+        game: builtins.str = ...,
+        seats: builtins.int = ...,
+        options: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["game", b"game", "name", b"name", "options", b"options", "seats", b"seats", "spec_digest", b"spec_digest"]) -> None: ...
+
+global___PolicySpec = PolicySpec
 
 @typing.final
 class Limits(google.protobuf.message.Message):

@@ -65,7 +65,7 @@ class CatalogServiceServicer(object):
     """
 
     def GetServer(self, request, context):
-        """Gets the server's version, features and limits.
+        """Gets the server's version, features, limits, bots and policies.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -30,7 +30,7 @@ class CatalogServiceStub:
         boardwire_v1.catalog_pb2.GetServerRequest,
         boardwire_v1.catalog_pb2.GetServerResponse,
     ]
-    """Gets the server's version, features and limits."""
+    """Gets the server's version, features, limits, bots and policies."""
 
     ListGames: grpc.UnaryUnaryMultiCallable[
         boardwire_v1.catalog_pb2.ListGamesRequest,
@@ -56,7 +56,7 @@ class CatalogServiceAsyncStub:
         boardwire_v1.catalog_pb2.GetServerRequest,
         boardwire_v1.catalog_pb2.GetServerResponse,
     ]
-    """Gets the server's version, features and limits."""
+    """Gets the server's version, features, limits, bots and policies."""
 
     ListGames: grpc.aio.UnaryUnaryMultiCallable[
         boardwire_v1.catalog_pb2.ListGamesRequest,
@@ -84,7 +84,7 @@ class CatalogServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire_v1.catalog_pb2.GetServerRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire_v1.catalog_pb2.GetServerResponse, collections.abc.Awaitable[boardwire_v1.catalog_pb2.GetServerResponse]]:
-        """Gets the server's version, features and limits."""
+        """Gets the server's version, features, limits, bots and policies."""
 
     @abc.abstractmethod
     def ListGames(

@@ -1679,7 +1679,7 @@ pub mod batch_service_server {
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetServerRequest {}
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct GetServerResponse {
     #[prost(message, optional, tag = "1")]
     pub server: ::core::option::Option<Server>,
@@ -1720,7 +1720,7 @@ pub struct GetGameResponse {
     #[prost(message, optional, tag = "1")]
     pub spec: ::core::option::Option<GameSpec>,
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Server {
     #[prost(string, tag = "1")]
     pub version: ::prost::alloc::string::String,
@@ -1731,6 +1731,51 @@ pub struct Server {
     pub features: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     #[prost(message, optional, tag = "4")]
     pub limits: ::core::option::Option<Limits>,
+    /// The bots that matches and batches can use.
+    #[prost(message, repeated, tag = "5")]
+    pub bots: ::prost::alloc::vec::Vec<BotSpec>,
+    /// The networks of the policies that matches and batches can use. A policy has one for each table that it can play at.
+    #[prost(message, repeated, tag = "6")]
+    pub policies: ::prost::alloc::vec::Vec<PolicySpec>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct BotSpec {
+    /// The name, such as `greedy`.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(message, repeated, tag = "2")]
+    pub parameters: ::prost::alloc::vec::Vec<BotParameter>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct BotParameter {
+    /// The name, such as `worlds`.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(uint32, tag = "2")]
+    pub default_value: u32,
+    #[prost(uint32, tag = "3")]
+    pub min: u32,
+    #[prost(uint32, tag = "4")]
+    pub max: u32,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct PolicySpec {
+    /// The name of the policy.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// The digest of the table that the network was trained for.
+    #[prost(string, tag = "2")]
+    pub spec_digest: ::prost::alloc::string::String,
+    /// The game, seats and options of this table; empty if the server does not know it.
+    #[prost(string, tag = "3")]
+    pub game: ::prost::alloc::string::String,
+    #[prost(uint32, tag = "4")]
+    pub seats: u32,
+    #[prost(btree_map = "string, string", tag = "5")]
+    pub options: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Limits {
@@ -2110,7 +2155,7 @@ pub mod catalog_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Gets the server's version, features and limits.
+        /// Gets the server's version, features, limits, bots and policies.
         pub async fn get_server(
             &mut self,
             request: impl tonic::IntoRequest<super::GetServerRequest>,
@@ -2201,7 +2246,7 @@ pub mod catalog_service_server {
     /// Generated trait containing gRPC methods that should be implemented for use with CatalogServiceServer.
     #[async_trait]
     pub trait CatalogService: std::marker::Send + std::marker::Sync + 'static {
-        /// Gets the server's version, features and limits.
+        /// Gets the server's version, features, limits, bots and policies.
         async fn get_server(
             &self,
             request: tonic::Request<super::GetServerRequest>,

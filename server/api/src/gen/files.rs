@@ -294,7 +294,7 @@ option java_package = "com.boardwire.v1";
 //   method     unknown game     impossible seats or options
 //   GetGame    GAME_UNKNOWN     SEATS_OUT_OF_RANGE, OPTION_UNKNOWN, OPTION_VALUE_INVALID
 service CatalogService {
-  // Gets the server's version, features and limits.
+  // Gets the server's version, features, limits, bots and policies.
   rpc GetServer(GetServerRequest) returns (GetServerResponse);
   // Lists the games, in the order of their ids in the catalogue.
   rpc ListGames(ListGamesRequest) returns (ListGamesResponse);
@@ -339,6 +339,35 @@ message Server {
   // The optional parts of the protocol that the server supports, by their names in docs/protocol.md.
   repeated string features = 3;
   Limits limits = 4;
+  // The bots that matches and batches can use.
+  repeated BotSpec bots = 5;
+  // The networks of the policies that matches and batches can use. A policy has one for each table that it can play at.
+  repeated PolicySpec policies = 6;
+}
+
+message BotSpec {
+  // The name, such as `greedy`.
+  string name = 1;
+  repeated BotParameter parameters = 2;
+}
+
+message BotParameter {
+  // The name, such as `worlds`.
+  string name = 1;
+  uint32 default_value = 2;
+  uint32 min = 3;
+  uint32 max = 4;
+}
+
+message PolicySpec {
+  // The name of the policy.
+  string name = 1;
+  // The digest of the table that the network was trained for.
+  string spec_digest = 2;
+  // The game, seats and options of this table; empty if the server does not know it.
+  string game = 3;
+  uint32 seats = 4;
+  map<string, string> options = 5;
 }
 
 message Limits {

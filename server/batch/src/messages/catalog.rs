@@ -20,6 +20,22 @@ pub fn game_spec(tables: &Tables, request: &v1::GetGameRequest) -> Result<v1::Ga
     Ok(spec(&facts, &*tables.table(&request.game, seats, options)?))
 }
 
+/// Returns the networks of the policies, with the tables that they were trained for.
+#[must_use]
+pub fn policies(tables: &Tables) -> Vec<v1::PolicySpec> {
+    let described = tables.policy_tables().iter().map(|(name, digest, table)| {
+        let info = table.as_ref().map(|table| table.game.info());
+        v1::PolicySpec {
+            name: name.clone(),
+            spec_digest: digest.clone(),
+            game: info.map(|info| info.id.to_owned()).unwrap_or_default(),
+            seats: info.map(|info| info.seats.into()).unwrap_or_default(),
+            options: info.map(options).unwrap_or_default(),
+        }
+    });
+    described.collect()
+}
+
 /// Returns a game with its possible seats and options.
 #[must_use]
 pub fn game(facts: &GameFacts) -> v1::Game {

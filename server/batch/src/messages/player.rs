@@ -2,13 +2,27 @@
 
 use boardwire_api::v1::player::Kind;
 use boardwire_api::{Error, v1};
-use boardwire_bots::{Bot, UnknownBot};
+use boardwire_bots::{
+    Bot, DEFAULT_DETERMINIZATIONS, DEFAULT_PLAYOUTS, MAX_DETERMINIZATIONS, MAX_PLAYOUTS, UnknownBot,
+};
 
 use crate::players::Player;
 use crate::tables::{Table, Tables};
 
 /// The bots that have a parameter, each with its parameter. `worlds` is the number of determinizations.
 const PARAMETERS: [(&str, &str); 2] = [("greedy", "worlds"), ("mc", "playouts")];
+
+/// Returns the bots, with the ranges of their parameters.
+#[must_use]
+pub fn bots() -> Vec<v1::BotSpec> {
+    let ranges = [(DEFAULT_DETERMINIZATIONS, MAX_DETERMINIZATIONS), (DEFAULT_PLAYOUTS, MAX_PLAYOUTS)];
+    let with_parameter = |((bot, name), (default_value, max)): ((&str, &str), (u32, u32))| v1::BotSpec {
+        name: bot.to_owned(),
+        parameters: vec![v1::BotParameter { name: name.to_owned(), default_value, min: 1, max }],
+    };
+    let random = v1::BotSpec { name: Bot::Random.to_string(), parameters: Vec::new() };
+    std::iter::once(random).chain(PARAMETERS.into_iter().zip(ranges).map(with_parameter)).collect()
+}
 
 /// Returns the player that a request names for `seat` of a table.
 ///
@@ -108,8 +122,6 @@ pub fn parse_player(name: &str) -> v1::Player {
 
 #[cfg(test)]
 mod tests {
-    use boardwire_bots::DEFAULT_PLAYOUTS;
-
     use super::*;
     use crate::registry::Registry;
 
@@ -143,5 +155,27 @@ mod tests {
         let by_default = bot("mc", "playouts", DEFAULT_PLAYOUTS);
         let read = player(&tables, &table, 0, &by_default).expect("the player exists");
         assert_eq!(read, Player::Bot(Bot::Search { playouts: DEFAULT_PLAYOUTS }));
+    }
+
+    #[test]
+    fn bots_accept_their_ranges_and_nothing_else() {
+        let tables = Tables::new(Registry::standard());
+        let table = tables.table("faraway", 2, []).expect("it can be set up");
+        let mut known = Vec::new();
+        for v1::BotSpec { name, parameters } in bots() {
+            known.push(name.clone());
+            for v1::BotParameter { name: parameter, default_value, min, max } in parameters {
+                let named = |value: u32| {
+                    let parameters = [(parameter.clone(), value)].into();
+                    let kind = Kind::Bot(v1::player::Bot { name: name.clone(), parameters });
+                    bot(&tables, &table, &v1::Player { kind: Some(kind) })
+                };
+                assert!(named(min).is_ok() && named(max).is_ok(), "{name}");
+                assert!(named(min - 1).is_err() && named(max + 1).is_err(), "{name}");
+                assert_eq!(named(default_value), name.parse(), "the default");
+            }
+        }
+        assert_eq!(known, ["random", "greedy", "mc"]);
+        assert!(known.iter().all(|name| UnknownBot::KNOWN.contains(name)));
     }
 }

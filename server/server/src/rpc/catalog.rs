@@ -50,6 +50,8 @@ impl Handlers {
             protocols: vec!["boardwire.v1".to_owned()],
             features: features.into_iter().collect(),
             limits: Some(limits),
+            bots: messages::bots(),
+            policies: messages::policies(self.matches.tables()),
         };
         call.reply(&GetServerResponse { server: Some(server) })
     }
