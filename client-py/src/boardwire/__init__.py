@@ -38,7 +38,7 @@ from ._search import Search
 from ._seat import WAIT_SECONDS, Seat
 from ._self_play import SelfPlay, Turn
 from ._shared import shared_client
-from ._spec import ActionSpec, GameOption, GameSpec
+from ._spec import ActionSpec, GameOption, GameSpec, Rules
 from ._types import (
     NOBODY,
     Autoreset,
@@ -114,6 +114,7 @@ __all__ = [
     "Rollout",
     "RolloutPolicy",
     "Rollouts",
+    "Rules",
     "ScoreLine",
     "Search",
     "Seat",

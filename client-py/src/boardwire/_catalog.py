@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, SupportsIndex
 
 from . import _values
 from ._connection import Connection, pages
 from ._info import ServerInfo
 from ._server import PrivateServer
-from ._spec import GameSpec
+from ._spec import GameSpec, Rules
 from ._waiting import each_of, result_of
 
 
@@ -69,16 +69,41 @@ class Catalog:
             NotFound: The game is not served.
             InvalidRequest: The game has no such table.
         """
-        chosen = _values.options(options)
-        count = 0 if seats is None else operator.index(seats)
-        key = game, count, frozenset(chosen.items())
+        request = _table_request(game, seats, options)
+        key = game, request["seats"], frozenset(request["options"].items())
         # Another thread may clear the cache at any time.
         spec = self._specs.get(key)
         if spec is None:
-            request = {"game": game, "seats": count, "options": chosen}
             answer, _ = result_of(self._server.ask("CatalogService/GetGame", request, timeout=self._timeout))
             spec = self._specs[key] = _values.game_spec(answer["spec"])
         return spec
+
+    def rules(
+        self,
+        game: str,
+        *,
+        seats: int | None = None,
+        options: Mapping[str, str] | None = None,
+        label_seed: SupportsIndex | None = None,
+    ) -> Rules:
+        """Returns the rules of a game, for people and language models.
+
+        Args:
+            game: The game's id.
+            seats: The number of seats; by default the smallest number the game allows.
+            options: Options by name; missing options have their defaults.
+            label_seed: Exchanges names that a reader may know from elsewhere for neutral ones, such as
+                `city 3`. The same seed gives the same exchange in the rules and in the texts of seats and
+                batches of the same table. A `GameSpec` always has the original names.
+
+        Raises:
+            NotFound: The game is not served.
+            InvalidRequest: The game has no such table.
+        """
+        number = None if label_seed is None else operator.index(label_seed)
+        request = {**_table_request(game, seats, options), "label_seed": number}
+        answer, _ = result_of(self._server.ask("CatalogService/GetGame", request, timeout=self._timeout))
+        return Rules(answer["rules"], answer["how_to_play"])
 
     def _table(self, game: str, seats: int, options: Mapping[str, str], digest: str) -> GameSpec:
         spec = result_of(self.game(game, seats=seats, options=options))
@@ -91,3 +116,8 @@ class Catalog:
     def close(self) -> None:
         """Closes the connection, and stops a private server that this process started."""
         result_of(self._server.close())
+
+
+def _table_request(game: str, seats: int | None, options: Mapping[str, str] | None) -> dict[str, Any]:
+    count = 0 if seats is None else operator.index(seats)
+    return {"game": game, "seats": count, "options": _values.options(options)}

@@ -164,10 +164,10 @@ class LocalTransport:
         result_of(self.require_no_pending())
         return result_of(in_thread(self._batch.save, mask, WAIT_SECONDS))
 
-    def text(self, environment: int, seat: int) -> str:
-        """Describes a position as text, as a seat may know it."""
+    def describe(self, environment: int, seat: int, label_seed: int | None) -> dict[str, Any]:
+        """Describes a position and the legal actions as text, as a seat may know them."""
         result_of(self.require_no_pending())
-        return result_of(in_thread(self._batch.text, environment, seat, WAIT_SECONDS))
+        return result_of(in_thread(self._batch.describe, environment, seat, label_seed, WAIT_SECONDS))
 
     def load(self, snapshot: bytes, mask: bytes) -> BatchStep:
         """Replaces the environments in the mask by saved ones, and returns the rows of all environments."""

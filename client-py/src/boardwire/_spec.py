@@ -51,6 +51,19 @@ class GameOption:
 
 
 @dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules of a game, for people and language models.
+
+    Attributes:
+        text: The rules in Markdown.
+        how_to_play: The part of the rules that a player needs first; empty if the game has none.
+    """
+
+    text: str
+    how_to_play: str
+
+
+@dataclass(frozen=True, slots=True)
 class ActionSpec:
     """One action: its label, its verb, and the component that it is about.
 

@@ -85,11 +85,13 @@ class LegalAction:
 
     Attributes:
         index: The action's index, for `act`.
-        label: The action in words: `GameSpec.actions[index].label`.
+        label: The action in words: `GameSpec.actions[index].label`, except with a label seed.
+        phrase: What the action does in this position, unique among the legal actions.
     """
 
     index: int
     label: str
+    phrase: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +128,12 @@ class Observation:
         substituted: Whether this seat's last action was illegal and the server played another in its place.
         outcome: How the episode ended; None before it ends.
         text: The position as text for people, on request; else empty.
-        actions: The legal actions with their labels, ascending, on request; else empty.
+        actions: The legal actions with their labels and phrases, ascending, on request; else empty.
         head: The head of the hash chain over all decisions of the episode, 32 bytes, on request; else empty.
         clocks: The reading of each seat's clock, None for a seat without one; empty if no seat has a clock.
         timed_out: Whether the server made this seat's last decision because the seat's time had run out.
+        history: Lines of text, on request: what the seat may know of all decisions since its last one, its
+            last one included; before its first decision, since the deal.
     """
 
     episode: int
@@ -148,6 +152,7 @@ class Observation:
     head: bytes = b""
     clocks: tuple[ClockReading | None, ...] = ()
     timed_out: bool = False
+    history: str = ""
 
     @property
     def over(self) -> bool:

@@ -85,11 +85,16 @@ def observation(message: Fields, spec: GameSpec) -> Observation:
         view=np.frombuffer(message["view"], np.uint8).copy(),
         mask=unpacked_mask(np.frombuffer(message["mask"], np.uint8), len(spec.actions)),
         outcome=outcome(message["outcome"]),
-        actions=tuple(_build(LegalAction, action) for action in message["actions"]),
+        actions=legal_actions(message["actions"]),
         clocks=tuple(
             None if clock["left"] is None else _build(ClockReading, clock) for clock in message["clocks"]
         ),
     )
+
+
+def legal_actions(messages: Iterable[Fields]) -> tuple[LegalAction, ...]:
+    """Converts messages to legal actions."""
+    return tuple(_build(LegalAction, message) for message in messages)
 
 
 def outcome(message: Fields | None) -> Outcome | None:

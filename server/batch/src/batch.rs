@@ -22,6 +22,7 @@ mod work;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use boardwire_api::v1;
 use boardwire_kernel::{Digest, Seat};
 use bytes::Bytes;
 use tokio::sync::Notify;
@@ -35,6 +36,8 @@ pub use options::{
 };
 pub use snapshot::SnapshotKey;
 
+use crate::messages;
+use crate::names::NamePermutation;
 use crate::play::InformationSet;
 use crate::pool::{CallerGroup, WorkQueue};
 use crate::tables::Table;
@@ -351,12 +354,19 @@ impl Batch {
         information_sets.await?.1
     }
 
-    /// Returns an environment's position as text for people, as a seat knows it.
+    /// Describes an environment's position and the legal actions of a seat as text, as the seat knows them. With a label
+    /// seed, the names in the texts are exchanged.
     ///
     /// # Errors
     /// The environment or the seat does not exist.
-    pub async fn text(self: &Arc<Self>, environment: u32, seat: u32) -> Result<String, Error> {
-        let (environments, seats) = (self.options.environments, self.table.game.info().seats);
+    pub async fn describe(
+        self: &Arc<Self>,
+        environment: u32,
+        seat: u32,
+        label_seed: Option<u64>,
+    ) -> Result<v1::DescribeEnvironmentResponse, Error> {
+        let info = self.table.game.info();
+        let (environments, seats) = (self.options.environments, info.seats);
         let number = usize::try_from(environment).ok().filter(|number| *number < environments);
         let environment = number.ok_or_else(|| {
             Error::field("environment", environment, format!("from 0 to {}", environments - 1))
@@ -365,8 +375,16 @@ impl Batch {
         let seat =
             valid_seat.ok_or_else(|| Error::field("seat", seat, format!("from 0 to {}", seats - 1)))?;
         let checkout = self.check_out(environment..environment + 1).await?;
-        let (block, index) = checkout.locate(environment);
-        Ok(block.text(index, Seat::new(seat)))
+        let ((block, index), seat) = (checkout.locate(environment), Seat::new(seat));
+        let episode = block.episode(index);
+        let mut text = episode.text(seat.into());
+        let mut actions = messages::legal_actions(info, episode, seat, block.legal(index, seat));
+        if let Some(seed) = label_seed {
+            let permutation = NamePermutation::new(&*self.table.game, seed);
+            permutation.apply(&mut text);
+            permutation.apply_to_actions(&mut actions);
+        }
+        Ok(v1::DescribeEnvironmentResponse { text, actions })
     }
 
     /// Replaces the environments of `mask` with the environments of a snapshot. An empty mask means all.

@@ -9,6 +9,7 @@
 
 pub mod batch;
 pub mod messages;
+pub mod names;
 pub mod play;
 mod players;
 pub mod pool;

@@ -7,11 +7,13 @@ mod search;
 
 use std::collections::BTreeMap;
 
-use boardwire_api::Error;
-use boardwire_kernel::GameInfo;
+use boardwire_api::{Error, v1};
+use boardwire_kernel::{ActionSet, GameInfo, Seat};
+
+use crate::play::AnyEpisode;
 
 pub use batch::{actions, batch, environment_config, reset, step};
-pub use catalog::{game, game_spec, policies, spec};
+pub use catalog::{game, game_spec, get_game, policies, spec};
 #[cfg(any(test, feature = "testkit"))]
 pub use player::players;
 pub use player::{bot, bot_message, bots, parse_player, player, player_message, player_name};
@@ -27,6 +29,22 @@ pub fn to_u32(number: usize) -> u32 {
 #[must_use]
 pub fn options(info: &GameInfo) -> BTreeMap<String, String> {
     info.options.all().iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+}
+
+/// Returns the legal actions of a seat with their labels and phrases.
+#[must_use]
+pub fn legal_actions(
+    info: &GameInfo,
+    episode: &dyn AnyEpisode,
+    seat: Seat,
+    legal: ActionSet,
+) -> Vec<v1::LegalAction> {
+    let action = |index: u8| v1::LegalAction {
+        index: index.into(),
+        label: info.actions.label(index).unwrap_or_default().to_owned(),
+        phrase: episode.phrase(seat, index),
+    };
+    legal.iter().map(action).collect()
 }
 
 /// Returns the enum value of a request field; the first value if the field is unspecified.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use boardwire_bots::{Bot, BotError, Choice, Rollout};
 use boardwire_kernel::{
-    ActionSet, Digest, Episode, Estimate, GameInfo, Key, Knowledge, Outcome, RESAMPLE_STREAM, RandomSource,
-    Rejection, RngStream, ScoreLine, Seat, SeatSet, Viewer,
+    ActionSet, Digest, Episode, Estimate, GameInfo, Key, Knowledge, NameGroup, Outcome, RESAMPLE_STREAM,
+    RandomSource, Rejection, RngStream, ScoreLine, Seat, SeatSet, Viewer,
 };
 
 use crate::batch::{Block, EnvironmentConfig, Environments};
@@ -14,6 +14,9 @@ use crate::batch::{Block, EnvironmentConfig, Environments};
 pub trait AnyGame: Send + Sync {
     /// Returns the facts of the table.
     fn info(&self) -> &GameInfo;
+
+    /// Returns the names in the game's texts that a request can exchange for neutral ones.
+    fn names(&self) -> Vec<NameGroup>;
 
     /// Deals an episode. `key` determines its chance events.
     fn deal(self: Arc<Self>, key: Key) -> Box<dyn AnyEpisode>;
@@ -31,6 +34,10 @@ pub trait AnyGame: Send + Sync {
 impl<G: Estimate> AnyGame for G {
     fn info(&self) -> &GameInfo {
         G::info(self)
+    }
+
+    fn names(&self) -> Vec<NameGroup> {
+        G::names(self)
     }
 
     fn deal(self: Arc<Self>, key: Key) -> Box<dyn AnyEpisode> {
@@ -106,6 +113,11 @@ pub trait AnyEpisode: Send + Sync {
     fn view(&self, viewer: Viewer, out: &mut [u8]);
     /// Returns the view of `viewer` as text.
     fn text(&self, viewer: Viewer) -> String;
+    /// Returns what an action that is legal for `seat` does now.
+    ///
+    /// # Panics
+    /// The game has no such action.
+    fn phrase(&self, seat: Seat, action: u8) -> String;
     /// Returns the number of applied actions.
     fn ply(&self) -> u32;
     /// Returns whether the episode was truncated at the limit on plies.
@@ -126,6 +138,11 @@ pub trait AnyEpisode: Send + Sync {
     /// # Errors
     /// As [`Episode::apply`].
     fn apply(&mut self, seat: Seat, action: u32) -> Result<(), Rejection>;
+    /// Plays an action, and writes to `out` what `viewer` saw of it.
+    ///
+    /// # Errors
+    /// As [`Episode::apply`].
+    fn report(&mut self, seat: Seat, action: u8, viewer: Seat, out: &mut String) -> Result<(), Rejection>;
     /// Starts the decisions of bots at seats that owe one, from what each seat knows now.
     fn start_bots(&self, bots: Vec<(Seat, Bot, RngStream)>) -> Box<dyn BotDecisions>;
     /// Returns the information set of a seat that owes a decision.
@@ -160,6 +177,14 @@ impl<G: Estimate> AnyEpisode for Episode<G> {
         text
     }
 
+    fn phrase(&self, seat: Seat, action: u8) -> String {
+        let (game, mut phrase) = (self.game(), String::new());
+        let action = game.decode(action).expect("a legal action is in the action space");
+        let written = game.phrase(self.state(), seat, action, &mut phrase);
+        written.expect("writing to a string does not fail");
+        phrase
+    }
+
     fn ply(&self) -> u32 {
         Self::ply(self)
     }
@@ -186,6 +211,15 @@ impl<G: Estimate> AnyEpisode for Episode<G> {
 
     fn apply(&mut self, seat: Seat, action: u32) -> Result<(), Rejection> {
         Self::apply(self, seat, action)
+    }
+
+    fn report(&mut self, seat: Seat, action: u8, viewer: Seat, out: &mut String) -> Result<(), Rejection> {
+        let before = *self.state();
+        Self::apply(self, seat, action.into())?;
+        let (game, after) = (self.game(), self.state());
+        let choice = (seat, game.decode(action).expect("an applied action is in the action space"));
+        game.report(&before, choice, after, viewer, out).expect("writing to a string does not fail");
+        Ok(())
     }
 
     fn start_bots(&self, bots: Vec<(Seat, Bot, RngStream)>) -> Box<dyn BotDecisions> {

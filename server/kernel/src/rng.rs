@@ -19,6 +19,8 @@ pub const SUBSTITUTE_STREAM: u64 = 3 << 32;
 pub const ADVICE_STREAM: u64 = 5 << 32;
 /// The stream under a search's seed that gives world 0 its seed. World `i` uses this number plus `i`.
 pub const DETERMINIZATION_STREAM: u64 = 6 << 32;
+/// The stream under a label seed that shuffles the first group of a game's names. Group `i` uses this number plus `i`.
+pub const LABEL_STREAM: u64 = 7 << 32;
 /// The stream under a rollout's seed that gives the playouts of world 0 their seeds. World `i` uses this number plus `i`.
 pub const PLAYOUT_STREAM: u64 = 8 << 32;
 

@@ -7,13 +7,15 @@ use boardwire_api::Error;
 use boardwire_batch::batch::{Actions, Batch as Inner, Reset};
 use boardwire_batch::messages;
 use bytes::Bytes;
+use prost::Message;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyDict};
 
 use crate::array;
 use crate::columns::Columns;
 use crate::engine::{self, Core};
 use crate::fork::{CallCount, CallGuard};
+use crate::messages::decode;
 use crate::pending_step::{PendingStep, Stepped};
 use crate::refuse;
 use crate::shape::Shape;
@@ -137,10 +139,19 @@ impl Batch {
         Ok(PyBytes::new(py, &saved))
     }
 
-    /// Returns an environment's position as readable text that shows only what the seat may know.
-    fn text(&self, py: Python<'_>, environment: u32, seat: u32, timeout: Option<f64>) -> PyResult<String> {
+    /// Returns a `DescribeEnvironmentResponse`, which shows only what the seat may know.
+    fn describe<'py>(
+        &self,
+        py: Python<'py>,
+        environment: u32,
+        seat: u32,
+        label_seed: Option<u64>,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let batch = Arc::clone(&self.inner);
-        self.wait_for(py, timeout, async move { batch.text(environment, seat).await })
+        let describe = async move { batch.describe(environment, seat, label_seed).await };
+        let described = self.wait_for(py, timeout, describe)?;
+        decode(py, "DescribeEnvironmentResponse", &described.encode_to_vec())
     }
 
     /// Replaces environments with those saved in a snapshot.

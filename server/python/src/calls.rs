@@ -32,7 +32,7 @@ pub(crate) async fn answer(
     Ok(Some(match method.as_str() {
         "CatalogService/GetServer" => server(core).encode_to_vec(),
         "CatalogService/ListGames" => games(core)?.encode_to_vec(),
-        "CatalogService/GetGame" => game(core, &read(request)?)?.encode_to_vec(),
+        "CatalogService/GetGame" => messages::get_game(&core.tables, &read(request)?)?.encode_to_vec(),
         "BatchService/OpenBatch" => open(core, &read(request)?).await?.encode_to_vec(),
         CREATE_SEARCH => create_search(core, &read(request)?).await?.encode_to_vec(),
         "SearchService/Advance" => advance(core, &read(request)?).await?.encode_to_vec(),
@@ -80,10 +80,6 @@ fn server(core: &Core) -> v1::GetServerResponse {
 fn games(core: &Core) -> Result<v1::ListGamesResponse, Error> {
     let games = core.tables.registry().ids().map(|id| Ok(messages::game(&core.tables.game_facts(id)?)));
     Ok(v1::ListGamesResponse { games: games.collect::<Result<_, Error>>()?, next_page_token: String::new() })
-}
-
-fn game(core: &Core, request: &v1::GetGameRequest) -> Result<v1::GetGameResponse, Error> {
-    Ok(v1::GetGameResponse { spec: Some(messages::game_spec(&core.tables, request)?) })
 }
 
 async fn open(core: &Core, request: &v1::OpenBatchRequest) -> Result<v1::OpenBatchResponse, Error> {

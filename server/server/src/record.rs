@@ -1,6 +1,7 @@
 //! The record of one episode: the arbiter writes it, replays show it, and [`verify`] checks it.
 
 pub(crate) mod fair;
+mod history;
 mod replayer;
 mod verify;
 
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::secret::EpisodeKey;
 use crate::serde_formats;
 use fair::DealSecret;
+pub(crate) use history::history;
 pub(crate) use replayer::{Replayer, VisibleDecisions, outcome};
 pub use verify::{Mismatch, Verified, verify};
 

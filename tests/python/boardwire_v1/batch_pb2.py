@@ -23,10 +23,11 @@ _sym_db = _symbol_database.Default()
 
 
 from boardwire_v1 import match_pb2 as boardwire_dot_v1_dot_match__pb2
+from boardwire_v1 import observation_pb2 as boardwire_dot_v1_dot_observation__pb2
 from google.rpc import status_pb2 as google_dot_rpc_dot_status__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18\x62oardwire/v1/batch.proto\x12\x0c\x62oardwire.v1\x1a\x18\x62oardwire/v1/match.proto\x1a\x17google/rpc/status.proto\"z\n\x10OpenBatchRequest\x12)\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x19.boardwire.v1.BatchConfig\x12\x19\n\x11max_message_bytes\x18\x02 \x01(\r\x12\x0c\n\x04keep\x18\x03 \x01(\x08\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"F\n\x11OpenBatchResponse\x12\"\n\x05\x62\x61tch\x18\x01 \x01(\x0b\x32\x13.boardwire.v1.Batch\x12\r\n\x05token\x18\x02 \x01(\t\"\x82\x01\n\x11ResetBatchRequest\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\t\x12\x0c\n\x04mask\x18\x02 \x01(\x0c\x12\x11\n\x04seed\x18\x03 \x01(\x06H\x00\x88\x01\x01\x12\r\n\x05seeds\x18\x04 \x03(\x06\x12\x15\n\x08sequence\x18\x05 \x01(\x04H\x01\x88\x01\x01\x42\x07\n\x05_seedB\x0b\n\t_sequence\"6\n\x12ResetBatchResponse\x12 \n\x04step\x18\x01 \x01(\x0b\x32\x12.boardwire.v1.Step\"\x85\x01\n\x10StepBatchRequest\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63tions\x18\x02 \x01(\x0c\x12\r\n\x05\x66irst\x18\x03 \x01(\r\x12\r\n\x05\x63ount\x18\x04 \x01(\r\x12\x15\n\x08sequence\x18\x05 \x01(\x04H\x00\x88\x01\x01\x12\x0c\n\x04mask\x18\x06 \x01(\x0c\x42\x0b\n\t_sequence\"5\n\x11StepBatchResponse\x12 \n\x04step\x18\x01 \x01(\x0b\x32\x12.boardwire.v1.Step\"\x8b\x01\n\x0fRunBatchRequest\x12\x0b\n\x03tag\x18\x01 \x01(\r\x12.\n\x04step\x18\x02 \x01(\x0b\x32\x1e.boardwire.v1.StepBatchRequestH\x00\x12\x30\n\x05reset\x18\x03 \x01(\x0b\x32\x1f.boardwire.v1.ResetBatchRequestH\x00\x42\t\n\x07request\"r\n\x10RunBatchResponse\x12\x0b\n\x03tag\x18\x01 \x01(\r\x12\"\n\x04step\x18\x02 \x01(\x0b\x32\x12.boardwire.v1.StepH\x00\x12#\n\x05\x65rror\x18\x0f \x01(\x0b\x32\x12.google.rpc.StatusH\x00\x42\x08\n\x06\x61nswer\"2\n\x10SaveBatchRequest\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\t\x12\x0c\n\x04mask\x18\x02 \x01(\x0c\"%\n\x11SaveBatchResponse\x12\x10\n\x08snapshot\x18\x01 \x01(\x0c\"Q\n\x1a\x44\x65scribeEnvironmentRequest\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\t\x12\x13\n\x0b\x65nvironment\x18\x02 \x01(\r\x12\x0c\n\x04seat\x18\x03 \x01(\r\"+\n\x1b\x44\x65scribeEnvironmentResponse\x12\x0c\n\x04text\x18\x01 \x01(\t\"D\n\x10LoadBatchRequest\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\t\x12\x10\n\x08snapshot\x18\x02 \x01(\x0c\x12\x0c\n\x04mask\x18\x03 \x01(\x0c\"5\n\x11LoadBatchResponse\x12 \n\x04step\x18\x01 \x01(\x0b\x32\x12.boardwire.v1.Step\"%\n\x11\x43loseBatchRequest\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\t\"\x14\n\x12\x43loseBatchResponse\"\xea\x03\n\x0b\x42\x61tchConfig\x12\x0c\n\x04game\x18\x01 \x01(\t\x12&\n\x08line_ups\x18\x02 \x03(\x0b\x32\x14.boardwire.v1.LineUp\x12\x37\n\x07options\x18\x03 \x03(\x0b\x32&.boardwire.v1.BatchConfig.OptionsEntry\x12\x14\n\x0c\x65nvironments\x18\x04 \x01(\r\x12\x19\n\x11\x66irst_environment\x18\x05 \x01(\x04\x12\x11\n\x04seed\x18\x06 \x01(\x06H\x00\x88\x01\x01\x12\x17\n\x0f\x64uplicate_deals\x18\x07 \x01(\x08\x12(\n\x06reward\x18\x08 \x01(\x0e\x32\x18.boardwire.v1.RewardKind\x12.\n\tautoreset\x18\t \x01(\x0e\x32\x1b.boardwire.v1.AutoresetMode\x12:\n\x0fillegal_actions\x18\n \x01(\x0e\x32!.boardwire.v1.IllegalActionPolicy\x12\x13\n\x0bskip_forced\x18\x0b \x01(\x08\x12+\n\x07\x63olumns\x18\x0c \x01(\x0b\x32\x1a.boardwire.v1.BatchColumns\x1a.\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x07\n\x05_seed\"\x8b\x01\n\x05\x42\x61tch\x12\n\n\x02id\x18\x01 \x01(\t\x12)\n\x06\x63onfig\x18\x02 \x01(\x0b\x32\x19.boardwire.v1.BatchConfig\x12\x12\n\nview_bytes\x18\x03 \x01(\r\x12\x12\n\nmask_bytes\x18\x04 \x01(\r\x12\x0e\n\x06\x61gents\x18\x05 \x01(\r\x12\x13\n\x0bspec_digest\x18\x06 \x01(\t\"/\n\x06LineUp\x12%\n\x07players\x18\x01 \x03(\x0b\x32\x14.boardwire.v1.Player\"\x92\x01\n\x0c\x42\x61tchColumns\x12\x0e\n\x06scores\x18\x01 \x01(\x08\x12\x13\n\x0b\x66inal_views\x18\x02 \x01(\x08\x12\x10\n\x08\x65pisodes\x18\x03 \x01(\x08\x12\x0e\n\x06oracle\x18\x04 \x01(\x08\x12$\n\x06\x61\x64vice\x18\x05 \x01(\x0b\x32\x14.boardwire.v1.Player\x12\x15\n\radvice_shares\x18\x06 \x01(\x08\"\x9c\x02\n\x04Step\x12\r\n\x05\x66irst\x18\x01 \x01(\r\x12\x10\n\x08sequence\x18\x02 \x01(\x04\x12\x0c\n\x04seat\x18\x03 \x01(\x0c\x12\r\n\x05\x66lags\x18\x04 \x01(\x0c\x12\x0b\n\x03ply\x18\x05 \x01(\x0c\x12\x0e\n\x06reward\x18\x06 \x01(\x0c\x12\x0c\n\x04mask\x18\x07 \x01(\x0c\x12\x0f\n\x07\x65pisode\x18\x08 \x01(\x0c\x12\r\n\x05\x65nded\x18\t \x01(\x0c\x12\x0e\n\x06scores\x18\n \x01(\x0c\x12\r\n\x05ranks\x18\x0b \x01(\x0c\x12\x12\n\nfinal_view\x18\x0c \x01(\x0c\x12\x0e\n\x06\x61\x64vice\x18\r \x01(\x0c\x12\x0e\n\x06oracle\x18\x0e \x01(\x0c\x12\x0c\n\x04view\x18\x0f \x01(\x0c\x12\x15\n\radvice_shares\x18\x10 \x01(\x0c\x12\x13\n\x0boracle_mask\x18\x11 \x01(\x0c*\x88\x01\n\rAutoresetMode\x12\x1e\n\x1a\x41UTORESET_MODE_UNSPECIFIED\x10\x00\x12\x1c\n\x18\x41UTORESET_MODE_NEXT_STEP\x10\x01\x12\x1c\n\x18\x41UTORESET_MODE_SAME_STEP\x10\x02\x12\x1b\n\x17\x41UTORESET_MODE_DISABLED\x10\x03\x32\xa3\x05\n\x0c\x42\x61tchService\x12L\n\tOpenBatch\x12\x1e.boardwire.v1.OpenBatchRequest\x1a\x1f.boardwire.v1.OpenBatchResponse\x12O\n\nResetBatch\x12\x1f.boardwire.v1.ResetBatchRequest\x1a .boardwire.v1.ResetBatchResponse\x12L\n\tStepBatch\x12\x1e.boardwire.v1.StepBatchRequest\x1a\x1f.boardwire.v1.StepBatchResponse\x12M\n\x08RunBatch\x12\x1d.boardwire.v1.RunBatchRequest\x1a\x1e.boardwire.v1.RunBatchResponse(\x01\x30\x01\x12L\n\tSaveBatch\x12\x1e.boardwire.v1.SaveBatchRequest\x1a\x1f.boardwire.v1.SaveBatchResponse\x12L\n\tLoadBatch\x12\x1e.boardwire.v1.LoadBatchRequest\x1a\x1f.boardwire.v1.LoadBatchResponse\x12j\n\x13\x44\x65scribeEnvironment\x12(.boardwire.v1.DescribeEnvironmentRequest\x1a).boardwire.v1.DescribeEnvironmentResponse\x12O\n\nCloseBatch\x12\x1f.boardwire.v1.CloseBatchRequest\x1a .boardwire.v1.CloseBatchResponseB.\n\x10\x63om.boardwire.v1P\x01Z\x18\x62oardwire/v1;boardwirev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18\x62oardwire/v1/batch.proto\x12\x0c\x62oardwire.v1\x1a\x18\x62oardwire/v1/match.proto\x1a\x1e\x62oardwire/v1/observation.proto\x1a\x17google/rpc/status.proto\"z\n\x10OpenBatchRequest\x12)\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x19.boardwire.v1.BatchConfig\x12\x19\n\x11max_message_bytes\x18\x02 \x01(\r\x12\x0c\n\x04keep\x18\x03 \x01(\x08\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"F\n\x11OpenBatchResponse\x12\"\n\x05\x62\x61tch\x18\x01 \x01(\x0b\x32\x13.boardwire.v1.Batch\x12\r\n\x05token\x18\x02 \x01(\t\"\x82\x01\n\x11ResetBatchRequest\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\t\x12\x0c\n\x04mask\x18\x02 \x01(\x0c\x12\x11\n\x04seed\x18\x03 \x01(\x06H\x00\x88\x01\x01\x12\r\n\x05seeds\x18\x04 \x03(\x06\x12\x15\n\x08sequence\x18\x05 \x01(\x04H\x01\x88\x01\x01\x42\x07\n\x05_seedB\x0b\n\t_sequence\"6\n\x12ResetBatchResponse\x12 \n\x04step\x18\x01 \x01(\x0b\x32\x12.boardwire.v1.Step\"\x85\x01\n\x10StepBatchRequest\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63tions\x18\x02 \x01(\x0c\x12\r\n\x05\x66irst\x18\x03 \x01(\r\x12\r\n\x05\x63ount\x18\x04 \x01(\r\x12\x15\n\x08sequence\x18\x05 \x01(\x04H\x00\x88\x01\x01\x12\x0c\n\x04mask\x18\x06 \x01(\x0c\x42\x0b\n\t_sequence\"5\n\x11StepBatchResponse\x12 \n\x04step\x18\x01 \x01(\x0b\x32\x12.boardwire.v1.Step\"\x8b\x01\n\x0fRunBatchRequest\x12\x0b\n\x03tag\x18\x01 \x01(\r\x12.\n\x04step\x18\x02 \x01(\x0b\x32\x1e.boardwire.v1.StepBatchRequestH\x00\x12\x30\n\x05reset\x18\x03 \x01(\x0b\x32\x1f.boardwire.v1.ResetBatchRequestH\x00\x42\t\n\x07request\"r\n\x10RunBatchResponse\x12\x0b\n\x03tag\x18\x01 \x01(\r\x12\"\n\x04step\x18\x02 \x01(\x0b\x32\x12.boardwire.v1.StepH\x00\x12#\n\x05\x65rror\x18\x0f \x01(\x0b\x32\x12.google.rpc.StatusH\x00\x42\x08\n\x06\x61nswer\"2\n\x10SaveBatchRequest\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\t\x12\x0c\n\x04mask\x18\x02 \x01(\x0c\"%\n\x11SaveBatchResponse\x12\x10\n\x08snapshot\x18\x01 \x01(\x0c\"y\n\x1a\x44\x65scribeEnvironmentRequest\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\t\x12\x13\n\x0b\x65nvironment\x18\x02 \x01(\r\x12\x0c\n\x04seat\x18\x03 \x01(\r\x12\x17\n\nlabel_seed\x18\x04 \x01(\x06H\x00\x88\x01\x01\x42\r\n\x0b_label_seed\"W\n\x1b\x44\x65scribeEnvironmentResponse\x12\x0c\n\x04text\x18\x01 \x01(\t\x12*\n\x07\x61\x63tions\x18\x02 \x03(\x0b\x32\x19.boardwire.v1.LegalAction\"D\n\x10LoadBatchRequest\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\t\x12\x10\n\x08snapshot\x18\x02 \x01(\x0c\x12\x0c\n\x04mask\x18\x03 \x01(\x0c\"5\n\x11LoadBatchResponse\x12 \n\x04step\x18\x01 \x01(\x0b\x32\x12.boardwire.v1.Step\"%\n\x11\x43loseBatchRequest\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\t\"\x14\n\x12\x43loseBatchResponse\"\xea\x03\n\x0b\x42\x61tchConfig\x12\x0c\n\x04game\x18\x01 \x01(\t\x12&\n\x08line_ups\x18\x02 \x03(\x0b\x32\x14.boardwire.v1.LineUp\x12\x37\n\x07options\x18\x03 \x03(\x0b\x32&.boardwire.v1.BatchConfig.OptionsEntry\x12\x14\n\x0c\x65nvironments\x18\x04 \x01(\r\x12\x19\n\x11\x66irst_environment\x18\x05 \x01(\x04\x12\x11\n\x04seed\x18\x06 \x01(\x06H\x00\x88\x01\x01\x12\x17\n\x0f\x64uplicate_deals\x18\x07 \x01(\x08\x12(\n\x06reward\x18\x08 \x01(\x0e\x32\x18.boardwire.v1.RewardKind\x12.\n\tautoreset\x18\t \x01(\x0e\x32\x1b.boardwire.v1.AutoresetMode\x12:\n\x0fillegal_actions\x18\n \x01(\x0e\x32!.boardwire.v1.IllegalActionPolicy\x12\x13\n\x0bskip_forced\x18\x0b \x01(\x08\x12+\n\x07\x63olumns\x18\x0c \x01(\x0b\x32\x1a.boardwire.v1.BatchColumns\x1a.\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x07\n\x05_seed\"\x8b\x01\n\x05\x42\x61tch\x12\n\n\x02id\x18\x01 \x01(\t\x12)\n\x06\x63onfig\x18\x02 \x01(\x0b\x32\x19.boardwire.v1.BatchConfig\x12\x12\n\nview_bytes\x18\x03 \x01(\r\x12\x12\n\nmask_bytes\x18\x04 \x01(\r\x12\x0e\n\x06\x61gents\x18\x05 \x01(\r\x12\x13\n\x0bspec_digest\x18\x06 \x01(\t\"/\n\x06LineUp\x12%\n\x07players\x18\x01 \x03(\x0b\x32\x14.boardwire.v1.Player\"\x92\x01\n\x0c\x42\x61tchColumns\x12\x0e\n\x06scores\x18\x01 \x01(\x08\x12\x13\n\x0b\x66inal_views\x18\x02 \x01(\x08\x12\x10\n\x08\x65pisodes\x18\x03 \x01(\x08\x12\x0e\n\x06oracle\x18\x04 \x01(\x08\x12$\n\x06\x61\x64vice\x18\x05 \x01(\x0b\x32\x14.boardwire.v1.Player\x12\x15\n\radvice_shares\x18\x06 \x01(\x08\"\x9c\x02\n\x04Step\x12\r\n\x05\x66irst\x18\x01 \x01(\r\x12\x10\n\x08sequence\x18\x02 \x01(\x04\x12\x0c\n\x04seat\x18\x03 \x01(\x0c\x12\r\n\x05\x66lags\x18\x04 \x01(\x0c\x12\x0b\n\x03ply\x18\x05 \x01(\x0c\x12\x0e\n\x06reward\x18\x06 \x01(\x0c\x12\x0c\n\x04mask\x18\x07 \x01(\x0c\x12\x0f\n\x07\x65pisode\x18\x08 \x01(\x0c\x12\r\n\x05\x65nded\x18\t \x01(\x0c\x12\x0e\n\x06scores\x18\n \x01(\x0c\x12\r\n\x05ranks\x18\x0b \x01(\x0c\x12\x12\n\nfinal_view\x18\x0c \x01(\x0c\x12\x0e\n\x06\x61\x64vice\x18\r \x01(\x0c\x12\x0e\n\x06oracle\x18\x0e \x01(\x0c\x12\x0c\n\x04view\x18\x0f \x01(\x0c\x12\x15\n\radvice_shares\x18\x10 \x01(\x0c\x12\x13\n\x0boracle_mask\x18\x11 \x01(\x0c*\x88\x01\n\rAutoresetMode\x12\x1e\n\x1a\x41UTORESET_MODE_UNSPECIFIED\x10\x00\x12\x1c\n\x18\x41UTORESET_MODE_NEXT_STEP\x10\x01\x12\x1c\n\x18\x41UTORESET_MODE_SAME_STEP\x10\x02\x12\x1b\n\x17\x41UTORESET_MODE_DISABLED\x10\x03\x32\xa3\x05\n\x0c\x42\x61tchService\x12L\n\tOpenBatch\x12\x1e.boardwire.v1.OpenBatchRequest\x1a\x1f.boardwire.v1.OpenBatchResponse\x12O\n\nResetBatch\x12\x1f.boardwire.v1.ResetBatchRequest\x1a .boardwire.v1.ResetBatchResponse\x12L\n\tStepBatch\x12\x1e.boardwire.v1.StepBatchRequest\x1a\x1f.boardwire.v1.StepBatchResponse\x12M\n\x08RunBatch\x12\x1d.boardwire.v1.RunBatchRequest\x1a\x1e.boardwire.v1.RunBatchResponse(\x01\x30\x01\x12L\n\tSaveBatch\x12\x1e.boardwire.v1.SaveBatchRequest\x1a\x1f.boardwire.v1.SaveBatchResponse\x12L\n\tLoadBatch\x12\x1e.boardwire.v1.LoadBatchRequest\x1a\x1f.boardwire.v1.LoadBatchResponse\x12j\n\x13\x44\x65scribeEnvironment\x12(.boardwire.v1.DescribeEnvironmentRequest\x1a).boardwire.v1.DescribeEnvironmentResponse\x12O\n\nCloseBatch\x12\x1f.boardwire.v1.CloseBatchRequest\x1a .boardwire.v1.CloseBatchResponseB.\n\x10\x63om.boardwire.v1P\x01Z\x18\x62oardwire/v1;boardwirev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,52 +37,52 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'\n\020com.boardwire.v1P\001Z\030boardwire/v1;boardwirev1'
   _globals['_BATCHCONFIG_OPTIONSENTRY']._loaded_options = None
   _globals['_BATCHCONFIG_OPTIONSENTRY']._serialized_options = b'8\001'
-  _globals['_AUTORESETMODE']._serialized_start=2453
-  _globals['_AUTORESETMODE']._serialized_end=2589
-  _globals['_OPENBATCHREQUEST']._serialized_start=93
-  _globals['_OPENBATCHREQUEST']._serialized_end=215
-  _globals['_OPENBATCHRESPONSE']._serialized_start=217
-  _globals['_OPENBATCHRESPONSE']._serialized_end=287
-  _globals['_RESETBATCHREQUEST']._serialized_start=290
-  _globals['_RESETBATCHREQUEST']._serialized_end=420
-  _globals['_RESETBATCHRESPONSE']._serialized_start=422
-  _globals['_RESETBATCHRESPONSE']._serialized_end=476
-  _globals['_STEPBATCHREQUEST']._serialized_start=479
-  _globals['_STEPBATCHREQUEST']._serialized_end=612
-  _globals['_STEPBATCHRESPONSE']._serialized_start=614
-  _globals['_STEPBATCHRESPONSE']._serialized_end=667
-  _globals['_RUNBATCHREQUEST']._serialized_start=670
-  _globals['_RUNBATCHREQUEST']._serialized_end=809
-  _globals['_RUNBATCHRESPONSE']._serialized_start=811
-  _globals['_RUNBATCHRESPONSE']._serialized_end=925
-  _globals['_SAVEBATCHREQUEST']._serialized_start=927
-  _globals['_SAVEBATCHREQUEST']._serialized_end=977
-  _globals['_SAVEBATCHRESPONSE']._serialized_start=979
-  _globals['_SAVEBATCHRESPONSE']._serialized_end=1016
-  _globals['_DESCRIBEENVIRONMENTREQUEST']._serialized_start=1018
-  _globals['_DESCRIBEENVIRONMENTREQUEST']._serialized_end=1099
-  _globals['_DESCRIBEENVIRONMENTRESPONSE']._serialized_start=1101
-  _globals['_DESCRIBEENVIRONMENTRESPONSE']._serialized_end=1144
-  _globals['_LOADBATCHREQUEST']._serialized_start=1146
-  _globals['_LOADBATCHREQUEST']._serialized_end=1214
-  _globals['_LOADBATCHRESPONSE']._serialized_start=1216
-  _globals['_LOADBATCHRESPONSE']._serialized_end=1269
-  _globals['_CLOSEBATCHREQUEST']._serialized_start=1271
-  _globals['_CLOSEBATCHREQUEST']._serialized_end=1308
-  _globals['_CLOSEBATCHRESPONSE']._serialized_start=1310
-  _globals['_CLOSEBATCHRESPONSE']._serialized_end=1330
-  _globals['_BATCHCONFIG']._serialized_start=1333
-  _globals['_BATCHCONFIG']._serialized_end=1823
-  _globals['_BATCHCONFIG_OPTIONSENTRY']._serialized_start=1768
-  _globals['_BATCHCONFIG_OPTIONSENTRY']._serialized_end=1814
-  _globals['_BATCH']._serialized_start=1826
-  _globals['_BATCH']._serialized_end=1965
-  _globals['_LINEUP']._serialized_start=1967
-  _globals['_LINEUP']._serialized_end=2014
-  _globals['_BATCHCOLUMNS']._serialized_start=2017
-  _globals['_BATCHCOLUMNS']._serialized_end=2163
-  _globals['_STEP']._serialized_start=2166
-  _globals['_STEP']._serialized_end=2450
-  _globals['_BATCHSERVICE']._serialized_start=2592
-  _globals['_BATCHSERVICE']._serialized_end=3267
+  _globals['_AUTORESETMODE']._serialized_start=2569
+  _globals['_AUTORESETMODE']._serialized_end=2705
+  _globals['_OPENBATCHREQUEST']._serialized_start=125
+  _globals['_OPENBATCHREQUEST']._serialized_end=247
+  _globals['_OPENBATCHRESPONSE']._serialized_start=249
+  _globals['_OPENBATCHRESPONSE']._serialized_end=319
+  _globals['_RESETBATCHREQUEST']._serialized_start=322
+  _globals['_RESETBATCHREQUEST']._serialized_end=452
+  _globals['_RESETBATCHRESPONSE']._serialized_start=454
+  _globals['_RESETBATCHRESPONSE']._serialized_end=508
+  _globals['_STEPBATCHREQUEST']._serialized_start=511
+  _globals['_STEPBATCHREQUEST']._serialized_end=644
+  _globals['_STEPBATCHRESPONSE']._serialized_start=646
+  _globals['_STEPBATCHRESPONSE']._serialized_end=699
+  _globals['_RUNBATCHREQUEST']._serialized_start=702
+  _globals['_RUNBATCHREQUEST']._serialized_end=841
+  _globals['_RUNBATCHRESPONSE']._serialized_start=843
+  _globals['_RUNBATCHRESPONSE']._serialized_end=957
+  _globals['_SAVEBATCHREQUEST']._serialized_start=959
+  _globals['_SAVEBATCHREQUEST']._serialized_end=1009
+  _globals['_SAVEBATCHRESPONSE']._serialized_start=1011
+  _globals['_SAVEBATCHRESPONSE']._serialized_end=1048
+  _globals['_DESCRIBEENVIRONMENTREQUEST']._serialized_start=1050
+  _globals['_DESCRIBEENVIRONMENTREQUEST']._serialized_end=1171
+  _globals['_DESCRIBEENVIRONMENTRESPONSE']._serialized_start=1173
+  _globals['_DESCRIBEENVIRONMENTRESPONSE']._serialized_end=1260
+  _globals['_LOADBATCHREQUEST']._serialized_start=1262
+  _globals['_LOADBATCHREQUEST']._serialized_end=1330
+  _globals['_LOADBATCHRESPONSE']._serialized_start=1332
+  _globals['_LOADBATCHRESPONSE']._serialized_end=1385
+  _globals['_CLOSEBATCHREQUEST']._serialized_start=1387
+  _globals['_CLOSEBATCHREQUEST']._serialized_end=1424
+  _globals['_CLOSEBATCHRESPONSE']._serialized_start=1426
+  _globals['_CLOSEBATCHRESPONSE']._serialized_end=1446
+  _globals['_BATCHCONFIG']._serialized_start=1449
+  _globals['_BATCHCONFIG']._serialized_end=1939
+  _globals['_BATCHCONFIG_OPTIONSENTRY']._serialized_start=1884
+  _globals['_BATCHCONFIG_OPTIONSENTRY']._serialized_end=1930
+  _globals['_BATCH']._serialized_start=1942
+  _globals['_BATCH']._serialized_end=2081
+  _globals['_LINEUP']._serialized_start=2083
+  _globals['_LINEUP']._serialized_end=2130
+  _globals['_BATCHCOLUMNS']._serialized_start=2133
+  _globals['_BATCHCOLUMNS']._serialized_end=2279
+  _globals['_STEP']._serialized_start=2282
+  _globals['_STEP']._serialized_end=2566
+  _globals['_BATCHSERVICE']._serialized_start=2708
+  _globals['_BATCHSERVICE']._serialized_end=3383
 # @@protoc_insertion_point(module_scope)

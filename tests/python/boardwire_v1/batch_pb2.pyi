@@ -8,6 +8,7 @@ knows the seed, and snapshots and `oracle` show everything.
 """
 
 import boardwire_v1.match_pb2
+import boardwire_v1.observation_pb2
 import builtins
 import collections.abc
 import google.protobuf.descriptor
@@ -321,18 +322,24 @@ class DescribeEnvironmentRequest(google.protobuf.message.Message):
     BATCH_ID_FIELD_NUMBER: builtins.int
     ENVIRONMENT_FIELD_NUMBER: builtins.int
     SEAT_FIELD_NUMBER: builtins.int
+    LABEL_SEED_FIELD_NUMBER: builtins.int
     batch_id: builtins.str
     environment: builtins.int
     """Counted from 0 within the batch."""
     seat: builtins.int
+    label_seed: builtins.int
+    """Exchanges names in the response, as in Extras."""
     def __init__(
         self,
         *,
         batch_id: builtins.str = ...,
         environment: builtins.int = ...,
         seat: builtins.int = ...,
+        label_seed: builtins.int | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["batch_id", b"batch_id", "environment", b"environment", "seat", b"seat"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_label_seed", b"_label_seed", "label_seed", b"label_seed"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_label_seed", b"_label_seed", "batch_id", b"batch_id", "environment", b"environment", "label_seed", b"label_seed", "seat", b"seat"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_label_seed", b"_label_seed"]) -> typing.Literal["label_seed"] | None: ...
 
 global___DescribeEnvironmentRequest = DescribeEnvironmentRequest
 
@@ -341,13 +348,19 @@ class DescribeEnvironmentResponse(google.protobuf.message.Message):
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     TEXT_FIELD_NUMBER: builtins.int
+    ACTIONS_FIELD_NUMBER: builtins.int
     text: builtins.str
+    @property
+    def actions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[boardwire_v1.observation_pb2.LegalAction]:
+        """The legal actions of the seat, in the order of their indices; none when it owes no decision."""
+
     def __init__(
         self,
         *,
         text: builtins.str = ...,
+        actions: collections.abc.Iterable[boardwire_v1.observation_pb2.LegalAction] | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["text", b"text"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["actions", b"actions", "text", b"text"]) -> None: ...
 
 global___DescribeEnvironmentResponse = DescribeEnvironmentResponse
 

@@ -150,7 +150,8 @@ class BatchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def DescribeEnvironment(self, request, context):
-        """Describes the position of an environment as text for people and language models, with what a seat may know. Safe to retry.
+        """Describes the position of an environment and a seat's legal actions as text for people and language models, with what the seat may know. Safe to
+        retry.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -85,7 +85,9 @@ class BatchServiceStub:
         boardwire_v1.batch_pb2.DescribeEnvironmentRequest,
         boardwire_v1.batch_pb2.DescribeEnvironmentResponse,
     ]
-    """Describes the position of an environment as text for people and language models, with what a seat may know. Safe to retry."""
+    """Describes the position of an environment and a seat's legal actions as text for people and language models, with what the seat may know. Safe to
+    retry.
+    """
 
     CloseBatch: grpc.UnaryUnaryMultiCallable[
         boardwire_v1.batch_pb2.CloseBatchRequest,
@@ -156,7 +158,9 @@ class BatchServiceAsyncStub:
         boardwire_v1.batch_pb2.DescribeEnvironmentRequest,
         boardwire_v1.batch_pb2.DescribeEnvironmentResponse,
     ]
-    """Describes the position of an environment as text for people and language models, with what a seat may know. Safe to retry."""
+    """Describes the position of an environment and a seat's legal actions as text for people and language models, with what the seat may know. Safe to
+    retry.
+    """
 
     CloseBatch: grpc.aio.UnaryUnaryMultiCallable[
         boardwire_v1.batch_pb2.CloseBatchRequest,
@@ -241,7 +245,9 @@ class BatchServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire_v1.batch_pb2.DescribeEnvironmentRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire_v1.batch_pb2.DescribeEnvironmentResponse, collections.abc.Awaitable[boardwire_v1.batch_pb2.DescribeEnvironmentResponse]]:
-        """Describes the position of an environment as text for people and language models, with what a seat may know. Safe to retry."""
+        """Describes the position of an environment and a seat's legal actions as text for people and language models, with what the seat may know. Safe to
+        retry.
+        """
 
     @abc.abstractmethod
     def CloseBatch(

@@ -170,10 +170,13 @@ class GetGameRequest(google.protobuf.message.Message):
     GAME_FIELD_NUMBER: builtins.int
     SEATS_FIELD_NUMBER: builtins.int
     OPTIONS_FIELD_NUMBER: builtins.int
+    LABEL_SEED_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game's id, such as `faraway`."""
     seats: builtins.int
     """0 for the minimum number of the game."""
+    label_seed: builtins.int
+    """Exchanges names in `rules` and `how_to_play`, as in Extras. `spec` keeps its names, since its digest covers them."""
     @property
     def options(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
     def __init__(
@@ -182,8 +185,11 @@ class GetGameRequest(google.protobuf.message.Message):
         game: builtins.str = ...,
         seats: builtins.int = ...,
         options: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+        label_seed: builtins.int | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["game", b"game", "options", b"options", "seats", b"seats"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_label_seed", b"_label_seed", "label_seed", b"label_seed"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_label_seed", b"_label_seed", "game", b"game", "label_seed", b"label_seed", "options", b"options", "seats", b"seats"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_label_seed", b"_label_seed"]) -> typing.Literal["label_seed"] | None: ...
 
 global___GetGameRequest = GetGameRequest
 
@@ -192,15 +198,23 @@ class GetGameResponse(google.protobuf.message.Message):
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     SPEC_FIELD_NUMBER: builtins.int
+    RULES_FIELD_NUMBER: builtins.int
+    HOW_TO_PLAY_FIELD_NUMBER: builtins.int
+    rules: builtins.str
+    """The rules of the game in Markdown."""
+    how_to_play: builtins.str
+    """The part of the rules that a player needs first."""
     @property
     def spec(self) -> global___GameSpec: ...
     def __init__(
         self,
         *,
         spec: global___GameSpec | None = ...,
+        rules: builtins.str = ...,
+        how_to_play: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["spec", b"spec"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["spec", b"spec"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["how_to_play", b"how_to_play", "rules", b"rules", "spec", b"spec"]) -> None: ...
 
 global___GetGameResponse = GetGameResponse
 

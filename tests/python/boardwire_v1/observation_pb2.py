@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1e\x62oardwire/v1/observation.proto\x12\x0c\x62oardwire.v1\x1a\x1egoogle/protobuf/duration.proto\"J\n\x06\x45xtras\x12\x0c\n\x04text\x18\x01 \x01(\x08\x12\x13\n\x0b\x65xplanation\x18\x02 \x01(\x08\x12\x0f\n\x07\x61\x63tions\x18\x03 \x01(\x08\x12\x0c\n\x04head\x18\x04 \x01(\x08\"\xe5\x02\n\x0bObservation\x12\x0f\n\x07\x65pisode\x18\x01 \x01(\r\x12\x0b\n\x03ply\x18\x02 \x01(\r\x12\x10\n\x08\x64\x65\x63ision\x18\x03 \x01(\r\x12\x0c\n\x04view\x18\x04 \x01(\x0c\x12\x0c\n\x04mask\x18\x05 \x01(\x0c\x12\x0f\n\x07pending\x18\x06 \x03(\r\x12\x0e\n\x06reward\x18\x07 \x01(\x02\x12\x12\n\nterminated\x18\x08 \x01(\x08\x12\x11\n\ttruncated\x18\t \x01(\x08\x12\x13\n\x0bsubstituted\x18\n \x01(\x08\x12&\n\x07outcome\x18\x0b \x01(\x0b\x32\x15.boardwire.v1.Outcome\x12\x0c\n\x04text\x18\x0c \x01(\t\x12*\n\x07\x61\x63tions\x18\r \x03(\x0b\x32\x19.boardwire.v1.LegalAction\x12\x0c\n\x04head\x18\x0e \x01(\x0c\x12*\n\x06\x63locks\x18\x0f \x03(\x0b\x32\x1a.boardwire.v1.ClockReading\x12\x11\n\ttimed_out\x18\x10 \x01(\x08\"\x82\x01\n\x0c\x43lockReading\x12\'\n\x04left\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\'\n\x04\x62\x61nk\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0f\n\x07running\x18\x03 \x01(\x08\x12\x0f\n\x07strikes\x18\x04 \x01(\r\"+\n\x0bLegalAction\x12\r\n\x05index\x18\x01 \x01(\r\x12\r\n\x05label\x18\x02 \x01(\t\"\x82\x01\n\x07Outcome\x12\x0e\n\x06scores\x18\x01 \x03(\x11\x12\r\n\x05ranks\x18\x02 \x03(\r\x12\'\n\x08\x66orfeits\x18\x03 \x03(\x0e\x32\x15.boardwire.v1.Forfeit\x12/\n\x0c\x65xplanations\x18\x04 \x03(\x0b\x32\x19.boardwire.v1.Explanation\"5\n\x0b\x45xplanation\x12&\n\x05lines\x18\x01 \x03(\x0b\x32\x17.boardwire.v1.ScoreLine\"+\n\tScoreLine\x12\x0e\n\x06source\x18\x01 \x01(\t\x12\x0e\n\x06points\x18\x02 \x01(\x11*x\n\x07\x46orfeit\x12\x17\n\x13\x46ORFEIT_UNSPECIFIED\x10\x00\x12\x1a\n\x16\x46ORFEIT_ILLEGAL_ACTION\x10\x01\x12\x10\n\x0c\x46ORFEIT_TIME\x10\x02\x12\x14\n\x10\x46ORFEIT_RESIGNED\x10\x03\x12\x10\n\x0c\x46ORFEIT_HOST\x10\x04\x42.\n\x10\x63om.boardwire.v1P\x01Z\x18\x62oardwire/v1;boardwirev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1e\x62oardwire/v1/observation.proto\x12\x0c\x62oardwire.v1\x1a\x1egoogle/protobuf/duration.proto\"\x83\x01\n\x06\x45xtras\x12\x0c\n\x04text\x18\x01 \x01(\x08\x12\x13\n\x0b\x65xplanation\x18\x02 \x01(\x08\x12\x0f\n\x07\x61\x63tions\x18\x03 \x01(\x08\x12\x0c\n\x04head\x18\x04 \x01(\x08\x12\x0f\n\x07history\x18\x05 \x01(\x08\x12\x17\n\nlabel_seed\x18\x06 \x01(\x06H\x00\x88\x01\x01\x42\r\n\x0b_label_seed\"\xf6\x02\n\x0bObservation\x12\x0f\n\x07\x65pisode\x18\x01 \x01(\r\x12\x0b\n\x03ply\x18\x02 \x01(\r\x12\x10\n\x08\x64\x65\x63ision\x18\x03 \x01(\r\x12\x0c\n\x04view\x18\x04 \x01(\x0c\x12\x0c\n\x04mask\x18\x05 \x01(\x0c\x12\x0f\n\x07pending\x18\x06 \x03(\r\x12\x0e\n\x06reward\x18\x07 \x01(\x02\x12\x12\n\nterminated\x18\x08 \x01(\x08\x12\x11\n\ttruncated\x18\t \x01(\x08\x12\x13\n\x0bsubstituted\x18\n \x01(\x08\x12&\n\x07outcome\x18\x0b \x01(\x0b\x32\x15.boardwire.v1.Outcome\x12\x0c\n\x04text\x18\x0c \x01(\t\x12*\n\x07\x61\x63tions\x18\r \x03(\x0b\x32\x19.boardwire.v1.LegalAction\x12\x0c\n\x04head\x18\x0e \x01(\x0c\x12*\n\x06\x63locks\x18\x0f \x03(\x0b\x32\x1a.boardwire.v1.ClockReading\x12\x11\n\ttimed_out\x18\x10 \x01(\x08\x12\x0f\n\x07history\x18\x11 \x01(\t\"\x82\x01\n\x0c\x43lockReading\x12\'\n\x04left\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\'\n\x04\x62\x61nk\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0f\n\x07running\x18\x03 \x01(\x08\x12\x0f\n\x07strikes\x18\x04 \x01(\r\";\n\x0bLegalAction\x12\r\n\x05index\x18\x01 \x01(\r\x12\r\n\x05label\x18\x02 \x01(\t\x12\x0e\n\x06phrase\x18\x03 \x01(\t\"\x82\x01\n\x07Outcome\x12\x0e\n\x06scores\x18\x01 \x03(\x11\x12\r\n\x05ranks\x18\x02 \x03(\r\x12\'\n\x08\x66orfeits\x18\x03 \x03(\x0e\x32\x15.boardwire.v1.Forfeit\x12/\n\x0c\x65xplanations\x18\x04 \x03(\x0b\x32\x19.boardwire.v1.Explanation\"5\n\x0b\x45xplanation\x12&\n\x05lines\x18\x01 \x03(\x0b\x32\x17.boardwire.v1.ScoreLine\"+\n\tScoreLine\x12\x0e\n\x06source\x18\x01 \x01(\t\x12\x0e\n\x06points\x18\x02 \x01(\x11*x\n\x07\x46orfeit\x12\x17\n\x13\x46ORFEIT_UNSPECIFIED\x10\x00\x12\x1a\n\x16\x46ORFEIT_ILLEGAL_ACTION\x10\x01\x12\x10\n\x0c\x46ORFEIT_TIME\x10\x02\x12\x14\n\x10\x46ORFEIT_RESIGNED\x10\x03\x12\x10\n\x0c\x46ORFEIT_HOST\x10\x04\x42.\n\x10\x63om.boardwire.v1P\x01Z\x18\x62oardwire/v1;boardwirev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,20 +33,20 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'boardwire_v1.observation_pb
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\020com.boardwire.v1P\001Z\030boardwire/v1;boardwirev1'
-  _globals['_FORFEIT']._serialized_start=927
-  _globals['_FORFEIT']._serialized_end=1047
-  _globals['_EXTRAS']._serialized_start=80
-  _globals['_EXTRAS']._serialized_end=154
-  _globals['_OBSERVATION']._serialized_start=157
-  _globals['_OBSERVATION']._serialized_end=514
-  _globals['_CLOCKREADING']._serialized_start=517
-  _globals['_CLOCKREADING']._serialized_end=647
-  _globals['_LEGALACTION']._serialized_start=649
-  _globals['_LEGALACTION']._serialized_end=692
-  _globals['_OUTCOME']._serialized_start=695
-  _globals['_OUTCOME']._serialized_end=825
-  _globals['_EXPLANATION']._serialized_start=827
-  _globals['_EXPLANATION']._serialized_end=880
-  _globals['_SCORELINE']._serialized_start=882
-  _globals['_SCORELINE']._serialized_end=925
+  _globals['_FORFEIT']._serialized_start=1018
+  _globals['_FORFEIT']._serialized_end=1138
+  _globals['_EXTRAS']._serialized_start=81
+  _globals['_EXTRAS']._serialized_end=212
+  _globals['_OBSERVATION']._serialized_start=215
+  _globals['_OBSERVATION']._serialized_end=589
+  _globals['_CLOCKREADING']._serialized_start=592
+  _globals['_CLOCKREADING']._serialized_end=722
+  _globals['_LEGALACTION']._serialized_start=724
+  _globals['_LEGALACTION']._serialized_end=783
+  _globals['_OUTCOME']._serialized_start=786
+  _globals['_OUTCOME']._serialized_end=916
+  _globals['_EXPLANATION']._serialized_start=918
+  _globals['_EXPLANATION']._serialized_end=971
+  _globals['_SCORELINE']._serialized_start=973
+  _globals['_SCORELINE']._serialized_end=1016
 # @@protoc_insertion_point(module_scope)

@@ -56,14 +56,22 @@ class Extras(google.protobuf.message.Message):
     EXPLANATION_FIELD_NUMBER: builtins.int
     ACTIONS_FIELD_NUMBER: builtins.int
     HEAD_FIELD_NUMBER: builtins.int
+    HISTORY_FIELD_NUMBER: builtins.int
+    LABEL_SEED_FIELD_NUMBER: builtins.int
     text: builtins.bool
     """The position as text."""
     explanation: builtins.bool
     """The explanation of each seat's score, once the episode is over."""
     actions: builtins.bool
-    """The legal actions with their labels."""
+    """The legal actions with their labels and phrases."""
     head: builtins.bool
     """The end of the chain of decisions, see Frame.head. An agent that saves it can compare it with the replay."""
+    history: builtins.bool
+    """What happened since the last decision of the seat."""
+    label_seed: builtins.int
+    """Exchanges names in text, phrases, labels, explanations and history for neutral ones, such as `city 3`. The same seed gives the same exchange in
+    all calls.
+    """
     def __init__(
         self,
         *,
@@ -71,8 +79,12 @@ class Extras(google.protobuf.message.Message):
         explanation: builtins.bool = ...,
         actions: builtins.bool = ...,
         head: builtins.bool = ...,
+        history: builtins.bool = ...,
+        label_seed: builtins.int | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["actions", b"actions", "explanation", b"explanation", "head", b"head", "text", b"text"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_label_seed", b"_label_seed", "label_seed", b"label_seed"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_label_seed", b"_label_seed", "actions", b"actions", "explanation", b"explanation", "head", b"head", "history", b"history", "label_seed", b"label_seed", "text", b"text"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_label_seed", b"_label_seed"]) -> typing.Literal["label_seed"] | None: ...
 
 global___Extras = Extras
 
@@ -98,6 +110,7 @@ class Observation(google.protobuf.message.Message):
     HEAD_FIELD_NUMBER: builtins.int
     CLOCKS_FIELD_NUMBER: builtins.int
     TIMED_OUT_FIELD_NUMBER: builtins.int
+    HISTORY_FIELD_NUMBER: builtins.int
     episode: builtins.int
     ply: builtins.int
     """The number of actions applied, of all seats. Simultaneous choices arrive in any order, so do not use `ply` where results must be reproducible."""
@@ -121,6 +134,10 @@ class Observation(google.protobuf.message.Message):
     """32 bytes, on request."""
     timed_out: builtins.bool
     """Whether the server made this seat's last decision, because its time ran out."""
+    history: builtins.str
+    """Lines of text, on request: what the seat may know of all decisions since its last one, its last one included. Before its first decision: since
+    the deal.
+    """
     @property
     def pending(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
         """The seats that owe a decision, ascending."""
@@ -156,9 +173,10 @@ class Observation(google.protobuf.message.Message):
         head: builtins.bytes = ...,
         clocks: collections.abc.Iterable[global___ClockReading] | None = ...,
         timed_out: builtins.bool = ...,
+        history: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["outcome", b"outcome"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["actions", b"actions", "clocks", b"clocks", "decision", b"decision", "episode", b"episode", "head", b"head", "mask", b"mask", "outcome", b"outcome", "pending", b"pending", "ply", b"ply", "reward", b"reward", "substituted", b"substituted", "terminated", b"terminated", "text", b"text", "timed_out", b"timed_out", "truncated", b"truncated", "view", b"view"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["actions", b"actions", "clocks", b"clocks", "decision", b"decision", "episode", b"episode", "head", b"head", "history", b"history", "mask", b"mask", "outcome", b"outcome", "pending", b"pending", "ply", b"ply", "reward", b"reward", "substituted", b"substituted", "terminated", b"terminated", "text", b"text", "timed_out", b"timed_out", "truncated", b"truncated", "view", b"view"]) -> None: ...
 
 global___Observation = Observation
 
@@ -200,16 +218,20 @@ class LegalAction(google.protobuf.message.Message):
 
     INDEX_FIELD_NUMBER: builtins.int
     LABEL_FIELD_NUMBER: builtins.int
+    PHRASE_FIELD_NUMBER: builtins.int
     index: builtins.int
     label: builtins.str
-    """As in GameSpec.actions."""
+    """As in GameSpec.actions, except with `label_seed`."""
+    phrase: builtins.str
+    """What the action does in this position, unique among the legal actions."""
     def __init__(
         self,
         *,
         index: builtins.int = ...,
         label: builtins.str = ...,
+        phrase: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["index", b"index", "label", b"label"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["index", b"index", "label", b"label", "phrase", b"phrase"]) -> None: ...
 
 global___LegalAction = LegalAction
 

@@ -14,8 +14,9 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import _values
 from .._spec import GameSpec
-from .._types import AGENT, Autoreset, BatchStep, Reward
+from .._types import AGENT, Autoreset, BatchStep, LegalAction, Reward
 from ..errors import IllegalAction, InvalidRequest
 from ._batch_stream import BatchStream, packed
 from ._connection import Closing, Connection
@@ -189,16 +190,39 @@ class Batch(Closing):
         """
         return await self._transport.save(packed(where, self.environments))
 
-    async def text(self, environment: int, *, seat: int) -> str:
+    async def text(self, environment: int, *, seat: int, label_seed: SupportsIndex | None = None) -> str:
         """Describes a position as text for people and language models, as a seat may know it.
 
         Args:
             environment: The environment, counted from 0 within the batch.
             seat: The seat whose knowledge the text is limited to.
+            label_seed: Exchanges names for neutral ones, such as `city 3`; see `Client.rules`.
 
         Raises:
             InvalidRequest: There is no such environment or seat.
         """
+        text: str = (await self._describe(environment, seat, label_seed))["text"]
+        return text
+
+    async def actions(
+        self, environment: int, *, seat: int, label_seed: SupportsIndex | None = None
+    ) -> tuple[LegalAction, ...]:
+        """Returns the legal actions of a seat with their labels and phrases; none if it owes no decision.
+
+        Args:
+            environment: The environment, counted from 0 within the batch.
+            seat: The seat.
+            label_seed: Exchanges names for neutral ones, such as `city 3`; see `Client.rules`.
+
+        Raises:
+            InvalidRequest: There is no such environment or seat.
+        """
+        described = await self._describe(environment, seat, label_seed)
+        return _values.legal_actions(described["actions"])
+
+    async def _describe(
+        self, environment: int, seat: int, label_seed: SupportsIndex | None
+    ) -> dict[str, Any]:
         limits = {"environment": (environment, self.environments), "seat": (seat, self.spec.seats)}
         for name, (number, count) in limits.items():
             if not 0 <= number < 1 << 32:
@@ -208,7 +232,8 @@ class Batch(Closing):
                     reason="FIELD_INVALID",
                     metadata={"field": name, "value": str(number), "expected": allowed},
                 )
-        return await self._transport.text(environment, seat)
+        exchange = None if label_seed is None else _seed(label_seed)
+        return await self._transport.describe(environment, seat, exchange)
 
     async def load(self, snapshot: bytes, where: NDArray[np.bool_] | None = None) -> BatchStep:
         """Replaces environments by saved ones, which continue exactly as the saved ones would have.

@@ -263,11 +263,10 @@ class BatchStream:
         snapshot: bytes = response["snapshot"]
         return snapshot
 
-    async def text(self, environment: int, seat: int) -> str:
-        """Describes a position as text, as a seat may know it."""
-        response = await self._call("DescribeEnvironment", {"environment": environment, "seat": seat})
-        text: str = response["text"]
-        return text
+    async def describe(self, environment: int, seat: int, label_seed: int | None) -> dict[str, Any]:
+        """Describes a position and the legal actions as text, as a seat may know them."""
+        request = {"environment": environment, "seat": seat, "label_seed": label_seed}
+        return await self._call("DescribeEnvironment", request)
 
     async def load(self, snapshot: bytes, mask: bytes) -> BatchStep:
         """Replaces the environments in the mask by saved ones, and returns the rows of all environments."""

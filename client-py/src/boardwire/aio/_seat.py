@@ -76,6 +76,8 @@ class Seat(Closing):
         explain: bool = False,
         actions: bool = False,
         head: bool = False,
+        history: bool = False,
+        label_seed: SupportsIndex | None = None,
         timeout: float | None = WAIT_SECONDS,
     ) -> Observation:
         """Returns the seat's observation, when the seat owes a decision or the episode is over.
@@ -84,11 +86,13 @@ class Seat(Closing):
             wait: Whether to wait for that; without it the server responds immediately.
             text: Whether to add the position as text.
             explain: Whether to add the sources of the points, once the episode is over.
-            actions: Whether to add the legal actions with their labels.
+            actions: Whether to add the legal actions with their labels and phrases.
             head: Whether to add the hash at the end of the chain of decisions, to compare with the replay.
+            history: Whether to add what happened since the seat's last decision.
+            label_seed: Exchanges names in all texts for neutral ones, such as `city 3`; see `Client.rules`.
             timeout: Seconds; None for no limit.
         """
-        extras = _extras(text, explain, actions, head)
+        extras = _extras(text, explain, actions, head, history, label_seed)
         request = {"match_id": self.match_id, "wait": wait, "extras": extras}
         return await self._ask("observe", request, timeout)
 
@@ -101,6 +105,8 @@ class Seat(Closing):
         explain: bool = False,
         actions: bool = False,
         head: bool = False,
+        history: bool = False,
+        label_seed: SupportsIndex | None = None,
         timeout: float | None = WAIT_SECONDS,
     ) -> Observation:
         """Makes the decision that the last observation asks for; observes first if there is no observation.
@@ -112,8 +118,10 @@ class Seat(Closing):
             wait: Whether to wait until the seat owes a decision again or the episode is over.
             text: Whether to add the position as text.
             explain: Whether to add the sources of the points, once the episode is over.
-            actions: Whether to add the legal actions with their labels.
+            actions: Whether to add the legal actions with their labels and phrases.
             head: Whether to add the hash at the end of the chain of decisions, to compare with the replay.
+            history: Whether to add what happened since the seat's last decision.
+            label_seed: Exchanges names in all texts for neutral ones, such as `city 3`; see `Client.rules`.
             timeout: Seconds; None for no limit.
 
         Raises:
@@ -137,7 +145,7 @@ class Seat(Closing):
             "decision": last.decision,
             "action": index,
             "wait": wait,
-            "extras": _extras(text, explain, actions, head),
+            "extras": _extras(text, explain, actions, head, history, label_seed),
             "thought": time.monotonic() - self._received_at if last.clocks else None,
         }
         return await self._ask("act", request, timeout)
@@ -149,6 +157,8 @@ class Seat(Closing):
         wait: bool = True,
         text: bool = False,
         actions: bool = False,
+        history: bool = False,
+        label_seed: SupportsIndex | None = None,
         timeout: float | None = WAIT_SECONDS,
     ) -> Observation:
         """Asks for the next episode and waits for it; the episode begins when all agents have asked.
@@ -162,7 +172,9 @@ class Seat(Closing):
                 the last seed that a caller gave; if no caller gave one, the server draws a secret seed.
             wait: Whether to also wait until the seat owes a decision or the episode is over.
             text: Whether to add the position as text.
-            actions: Whether to add the legal actions with their labels.
+            actions: Whether to add the legal actions with their labels and phrases.
+            history: Whether to add what happened since the deal.
+            label_seed: Exchanges names in all texts for neutral ones, such as `city 3`; see `Client.rules`.
             timeout: Seconds; None for no limit.
 
         Raises:
@@ -180,13 +192,15 @@ class Seat(Closing):
                 advice=MATCH_CONTINUES,
             )
             self.last = None
-            return await self.observe(wait=wait, text=text, actions=actions, timeout=timeout)
+            return await self.observe(
+                wait=wait, text=text, actions=actions, history=history, label_seed=label_seed, timeout=timeout
+            )
         request = {
             "match_id": self.match_id,
             "seed": number,
             "episode": episode,
             "wait": wait,
-            "extras": _extras(text, False, actions),
+            "extras": _extras(text, False, actions, False, history, label_seed),
         }
         return await self._ask("reset", request, timeout)
 
@@ -231,7 +245,13 @@ class Seat(Closing):
         return None
 
     async def resign(
-        self, *, text: bool = False, explain: bool = False, timeout: float | None = WAIT_SECONDS
+        self,
+        *,
+        text: bool = False,
+        explain: bool = False,
+        history: bool = False,
+        label_seed: SupportsIndex | None = None,
+        timeout: float | None = WAIT_SECONDS,
     ) -> Observation:
         """Gives up the episode of the last observation: the seat is last, the others share the first place.
 
@@ -240,13 +260,15 @@ class Seat(Closing):
         Args:
             text: Whether to add the position as text.
             explain: Whether to add the sources of the points.
+            history: Whether to add what happened since the seat's last decision.
+            label_seed: Exchanges names in all texts for neutral ones, such as `city 3`; see `Client.rules`.
             timeout: Seconds; None for no limit.
 
         Raises:
             EpisodeOver: The episode ended without a forfeit of the seat, or the next one has begun.
         """
         last = self.last or await self.observe(wait=False, timeout=timeout)
-        extras = _extras(text, explain, False)
+        extras = _extras(text, explain, False, False, history, label_seed)
         request = {"match_id": self.match_id, "episode": last.episode, "extras": extras}
         return await self._ask("resign", request, timeout)
 
@@ -399,7 +421,10 @@ async def watch(
         call_stream.close()
 
 
-def _extras(text: bool, explain: bool, actions: bool, head: bool = False) -> dict[str, bool] | None:
-    if not (text or explain or actions or head):
+def _extras(
+    text: bool, explain: bool, actions: bool, head: bool, history: bool, label_seed: SupportsIndex | None
+) -> dict[str, Any] | None:
+    wanted = {"text": text, "explanation": explain, "actions": actions, "head": head, "history": history}
+    if not any(wanted.values()):
         return None
-    return {"text": text, "explanation": explain, "actions": actions, "head": head}
+    return {**wanted, "label_seed": None if label_seed is None else operator.index(label_seed)}

@@ -443,6 +443,175 @@ impl MatchState {
         }
     }
 }
+/// Parts of an observation that the server sends on request.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Extras {
+    /// The position as text.
+    #[prost(bool, tag = "1")]
+    pub text: bool,
+    /// The explanation of each seat's score, once the episode is over.
+    #[prost(bool, tag = "2")]
+    pub explanation: bool,
+    /// The legal actions with their labels and phrases.
+    #[prost(bool, tag = "3")]
+    pub actions: bool,
+    /// The end of the chain of decisions, see Frame.head. An agent that saves it can compare it with the replay.
+    #[prost(bool, tag = "4")]
+    pub head: bool,
+    /// What happened since the last decision of the seat.
+    #[prost(bool, tag = "5")]
+    pub history: bool,
+    /// Exchanges names in text, phrases, labels, explanations and history for neutral ones, such as `city 3`. The same seed gives the same exchange in
+    /// all calls.
+    #[prost(fixed64, optional, tag = "6")]
+    pub label_seed: ::core::option::Option<u64>,
+}
+/// What a seat sees. It is the same in every response.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Observation {
+    #[prost(uint32, tag = "1")]
+    pub episode: u32,
+    /// The number of actions applied, of all seats. Simultaneous choices arrive in any order, so do not use `ply` where results must be reproducible.
+    #[prost(uint32, tag = "2")]
+    pub ply: u32,
+    /// The number of decisions that this seat has made. It is also the number of the decision that Act makes next.
+    #[prost(uint32, tag = "3")]
+    pub decision: u32,
+    /// What the seat may know, laid out as GameSpec.fields says.
+    #[prost(bytes = "bytes", tag = "4")]
+    pub view: ::prost::bytes::Bytes,
+    /// The legal actions, one bit each; all zero when the seat owes no decision.
+    #[prost(bytes = "bytes", tag = "5")]
+    pub mask: ::prost::bytes::Bytes,
+    /// The seats that owe a decision, ascending.
+    #[prost(uint32, repeated, tag = "6")]
+    pub pending: ::prost::alloc::vec::Vec<u32>,
+    /// The reward since this seat's last decision. It is zero before the end of an episode, and not part of the rules.
+    #[prost(float, tag = "7")]
+    pub reward: f32,
+    /// Whether the episode has ended by the rules, or by a forfeit.
+    #[prost(bool, tag = "8")]
+    pub terminated: bool,
+    /// Whether the episode was truncated at its maximum length.
+    #[prost(bool, tag = "9")]
+    pub truncated: bool,
+    /// Whether this seat's last action was illegal, and the server played another one.
+    #[prost(bool, tag = "10")]
+    pub substituted: bool,
+    /// Present once the episode has ended.
+    #[prost(message, optional, tag = "11")]
+    pub outcome: ::core::option::Option<Outcome>,
+    /// On request.
+    #[prost(string, tag = "12")]
+    pub text: ::prost::alloc::string::String,
+    /// In the order of their indices, on request.
+    #[prost(message, repeated, tag = "13")]
+    pub actions: ::prost::alloc::vec::Vec<LegalAction>,
+    /// 32 bytes, on request.
+    #[prost(bytes = "bytes", tag = "14")]
+    pub head: ::prost::bytes::Bytes,
+    /// The clock of each seat in seat order, empty for bots; none where no seat has one.
+    #[prost(message, repeated, tag = "15")]
+    pub clocks: ::prost::alloc::vec::Vec<ClockReading>,
+    /// Whether the server made this seat's last decision, because its time ran out.
+    #[prost(bool, tag = "16")]
+    pub timed_out: bool,
+    /// Lines of text, on request: what the seat may know of all decisions since its last one, its last one included. Before its first decision: since
+    /// the deal.
+    #[prost(string, tag = "17")]
+    pub history: ::prost::alloc::string::String,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ClockReading {
+    /// How long the seat may still think about this decision, or the next. Absent if it has no clock.
+    #[prost(message, optional, tag = "1")]
+    pub left: ::core::option::Option<::prost_types::Duration>,
+    /// The part of this time that is in the bank.
+    #[prost(message, optional, tag = "2")]
+    pub bank: ::core::option::Option<::prost_types::Duration>,
+    #[prost(bool, tag = "3")]
+    pub running: bool,
+    /// The number of strikes left.
+    #[prost(uint32, tag = "4")]
+    pub strikes: u32,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct LegalAction {
+    #[prost(uint32, tag = "1")]
+    pub index: u32,
+    /// As in GameSpec.actions, except with `label_seed`.
+    #[prost(string, tag = "2")]
+    pub label: ::prost::alloc::string::String,
+    /// What the action does in this position, unique among the legal actions.
+    #[prost(string, tag = "3")]
+    pub phrase: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Outcome {
+    /// The score of each seat; empty when the episode was truncated or forfeited.
+    #[prost(sint32, repeated, tag = "1")]
+    pub scores: ::prost::alloc::vec::Vec<i32>,
+    /// The place of each seat: 1 is first, ties have the same number. Empty when the episode was truncated.
+    #[prost(uint32, repeated, tag = "2")]
+    pub ranks: ::prost::alloc::vec::Vec<u32>,
+    /// The forfeit of each seat; empty without a forfeit.
+    #[prost(enumeration = "Forfeit", repeated, tag = "3")]
+    pub forfeits: ::prost::alloc::vec::Vec<i32>,
+    /// The explanation of each seat's score, on request.
+    #[prost(message, repeated, tag = "4")]
+    pub explanations: ::prost::alloc::vec::Vec<Explanation>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Explanation {
+    /// In the order of the rulebook's scoring.
+    #[prost(message, repeated, tag = "1")]
+    pub lines: ::prost::alloc::vec::Vec<ScoreLine>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ScoreLine {
+    #[prost(string, tag = "1")]
+    pub source: ::prost::alloc::string::String,
+    #[prost(sint32, tag = "2")]
+    pub points: i32,
+}
+/// Why a seat forfeited an episode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum Forfeit {
+    Unspecified = 0,
+    /// It chose an illegal action under ILLEGAL_ACTION_POLICY_FORFEIT.
+    IllegalAction = 1,
+    Time = 2,
+    Resigned = 3,
+    /// The host ended the episode against it.
+    Host = 4,
+}
+impl Forfeit {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "FORFEIT_UNSPECIFIED",
+            Self::IllegalAction => "FORFEIT_ILLEGAL_ACTION",
+            Self::Time => "FORFEIT_TIME",
+            Self::Resigned => "FORFEIT_RESIGNED",
+            Self::Host => "FORFEIT_HOST",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "FORFEIT_UNSPECIFIED" => Some(Self::Unspecified),
+            "FORFEIT_ILLEGAL_ACTION" => Some(Self::IllegalAction),
+            "FORFEIT_TIME" => Some(Self::Time),
+            "FORFEIT_RESIGNED" => Some(Self::Resigned),
+            "FORFEIT_HOST" => Some(Self::Host),
+            _ => None,
+        }
+    }
+}
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct OpenBatchRequest {
     #[prost(message, optional, tag = "1")]
@@ -579,11 +748,17 @@ pub struct DescribeEnvironmentRequest {
     pub environment: u32,
     #[prost(uint32, tag = "3")]
     pub seat: u32,
+    /// Exchanges names in the response, as in Extras.
+    #[prost(fixed64, optional, tag = "4")]
+    pub label_seed: ::core::option::Option<u64>,
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct DescribeEnvironmentResponse {
     #[prost(string, tag = "1")]
     pub text: ::prost::alloc::string::String,
+    /// The legal actions of the seat, in the order of their indices; none when it owes no decision.
+    #[prost(message, repeated, tag = "2")]
+    pub actions: ::prost::alloc::vec::Vec<LegalAction>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct LoadBatchRequest {
@@ -1045,7 +1220,8 @@ pub mod batch_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.BatchService", "LoadBatch"));
             self.inner.unary(req, path, codec).await
         }
-        /// Describes the position of an environment as text for people and language models, with what a seat may know. Safe to retry.
+        /// Describes the position of an environment and a seat's legal actions as text for people and language models, with what the seat may know. Safe to
+        /// retry.
         pub async fn describe_environment(
             &mut self,
             request: impl tonic::IntoRequest<super::DescribeEnvironmentRequest>,
@@ -1168,7 +1344,8 @@ pub mod batch_service_server {
             tonic::Response<super::LoadBatchResponse>,
             tonic::Status,
         >;
-        /// Describes the position of an environment as text for people and language models, with what a seat may know. Safe to retry.
+        /// Describes the position of an environment and a seat's legal actions as text for people and language models, with what the seat may know. Safe to
+        /// retry.
         async fn describe_environment(
             &self,
             request: tonic::Request<super::DescribeEnvironmentRequest>,
@@ -1714,11 +1891,20 @@ pub struct GetGameRequest {
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
+    /// Exchanges names in `rules` and `how_to_play`, as in Extras. `spec` keeps its names, since its digest covers them.
+    #[prost(fixed64, optional, tag = "4")]
+    pub label_seed: ::core::option::Option<u64>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct GetGameResponse {
     #[prost(message, optional, tag = "1")]
     pub spec: ::core::option::Option<GameSpec>,
+    /// The rules of the game in Markdown.
+    #[prost(string, tag = "2")]
+    pub rules: ::prost::alloc::string::String,
+    /// The part of the rules that a player needs first.
+    #[prost(string, tag = "3")]
+    pub how_to_play: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Server {
@@ -2522,161 +2708,6 @@ pub mod catalog_service_server {
     pub const SERVICE_NAME: &str = "boardwire.v1.CatalogService";
     impl<T> tonic::server::NamedService for CatalogServiceServer<T> {
         const NAME: &'static str = SERVICE_NAME;
-    }
-}
-/// Parts of an observation that the server sends on request.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Extras {
-    /// The position as text.
-    #[prost(bool, tag = "1")]
-    pub text: bool,
-    /// The explanation of each seat's score, once the episode is over.
-    #[prost(bool, tag = "2")]
-    pub explanation: bool,
-    /// The legal actions with their labels.
-    #[prost(bool, tag = "3")]
-    pub actions: bool,
-    /// The end of the chain of decisions, see Frame.head. An agent that saves it can compare it with the replay.
-    #[prost(bool, tag = "4")]
-    pub head: bool,
-}
-/// What a seat sees. It is the same in every response.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct Observation {
-    #[prost(uint32, tag = "1")]
-    pub episode: u32,
-    /// The number of actions applied, of all seats. Simultaneous choices arrive in any order, so do not use `ply` where results must be reproducible.
-    #[prost(uint32, tag = "2")]
-    pub ply: u32,
-    /// The number of decisions that this seat has made. It is also the number of the decision that Act makes next.
-    #[prost(uint32, tag = "3")]
-    pub decision: u32,
-    /// What the seat may know, laid out as GameSpec.fields says.
-    #[prost(bytes = "bytes", tag = "4")]
-    pub view: ::prost::bytes::Bytes,
-    /// The legal actions, one bit each; all zero when the seat owes no decision.
-    #[prost(bytes = "bytes", tag = "5")]
-    pub mask: ::prost::bytes::Bytes,
-    /// The seats that owe a decision, ascending.
-    #[prost(uint32, repeated, tag = "6")]
-    pub pending: ::prost::alloc::vec::Vec<u32>,
-    /// The reward since this seat's last decision. It is zero before the end of an episode, and not part of the rules.
-    #[prost(float, tag = "7")]
-    pub reward: f32,
-    /// Whether the episode has ended by the rules, or by a forfeit.
-    #[prost(bool, tag = "8")]
-    pub terminated: bool,
-    /// Whether the episode was truncated at its maximum length.
-    #[prost(bool, tag = "9")]
-    pub truncated: bool,
-    /// Whether this seat's last action was illegal, and the server played another one.
-    #[prost(bool, tag = "10")]
-    pub substituted: bool,
-    /// Present once the episode has ended.
-    #[prost(message, optional, tag = "11")]
-    pub outcome: ::core::option::Option<Outcome>,
-    /// On request.
-    #[prost(string, tag = "12")]
-    pub text: ::prost::alloc::string::String,
-    /// In the order of their indices, on request.
-    #[prost(message, repeated, tag = "13")]
-    pub actions: ::prost::alloc::vec::Vec<LegalAction>,
-    /// 32 bytes, on request.
-    #[prost(bytes = "bytes", tag = "14")]
-    pub head: ::prost::bytes::Bytes,
-    /// The clock of each seat in seat order, empty for bots; none where no seat has one.
-    #[prost(message, repeated, tag = "15")]
-    pub clocks: ::prost::alloc::vec::Vec<ClockReading>,
-    /// Whether the server made this seat's last decision, because its time ran out.
-    #[prost(bool, tag = "16")]
-    pub timed_out: bool,
-}
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ClockReading {
-    /// How long the seat may still think about this decision, or the next. Absent if it has no clock.
-    #[prost(message, optional, tag = "1")]
-    pub left: ::core::option::Option<::prost_types::Duration>,
-    /// The part of this time that is in the bank.
-    #[prost(message, optional, tag = "2")]
-    pub bank: ::core::option::Option<::prost_types::Duration>,
-    #[prost(bool, tag = "3")]
-    pub running: bool,
-    /// The number of strikes left.
-    #[prost(uint32, tag = "4")]
-    pub strikes: u32,
-}
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct LegalAction {
-    #[prost(uint32, tag = "1")]
-    pub index: u32,
-    /// As in GameSpec.actions.
-    #[prost(string, tag = "2")]
-    pub label: ::prost::alloc::string::String,
-}
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct Outcome {
-    /// The score of each seat; empty when the episode was truncated or forfeited.
-    #[prost(sint32, repeated, tag = "1")]
-    pub scores: ::prost::alloc::vec::Vec<i32>,
-    /// The place of each seat: 1 is first, ties have the same number. Empty when the episode was truncated.
-    #[prost(uint32, repeated, tag = "2")]
-    pub ranks: ::prost::alloc::vec::Vec<u32>,
-    /// The forfeit of each seat; empty without a forfeit.
-    #[prost(enumeration = "Forfeit", repeated, tag = "3")]
-    pub forfeits: ::prost::alloc::vec::Vec<i32>,
-    /// The explanation of each seat's score, on request.
-    #[prost(message, repeated, tag = "4")]
-    pub explanations: ::prost::alloc::vec::Vec<Explanation>,
-}
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct Explanation {
-    /// In the order of the rulebook's scoring.
-    #[prost(message, repeated, tag = "1")]
-    pub lines: ::prost::alloc::vec::Vec<ScoreLine>,
-}
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ScoreLine {
-    #[prost(string, tag = "1")]
-    pub source: ::prost::alloc::string::String,
-    #[prost(sint32, tag = "2")]
-    pub points: i32,
-}
-/// Why a seat forfeited an episode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
-#[repr(i32)]
-pub enum Forfeit {
-    Unspecified = 0,
-    /// It chose an illegal action under ILLEGAL_ACTION_POLICY_FORFEIT.
-    IllegalAction = 1,
-    Time = 2,
-    Resigned = 3,
-    /// The host ended the episode against it.
-    Host = 4,
-}
-impl Forfeit {
-    /// String value of the enum field names used in the ProtoBuf definition.
-    ///
-    /// The values are not transformed in any way and thus are considered stable
-    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
-    pub fn as_str_name(&self) -> &'static str {
-        match self {
-            Self::Unspecified => "FORFEIT_UNSPECIFIED",
-            Self::IllegalAction => "FORFEIT_ILLEGAL_ACTION",
-            Self::Time => "FORFEIT_TIME",
-            Self::Resigned => "FORFEIT_RESIGNED",
-            Self::Host => "FORFEIT_HOST",
-        }
-    }
-    /// Creates an enum from field names used in the ProtoBuf definition.
-    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
-        match value {
-            "FORFEIT_UNSPECIFIED" => Some(Self::Unspecified),
-            "FORFEIT_ILLEGAL_ACTION" => Some(Self::IllegalAction),
-            "FORFEIT_TIME" => Some(Self::Time),
-            "FORFEIT_RESIGNED" => Some(Self::Resigned),
-            "FORFEIT_HOST" => Some(Self::Host),
-            _ => None,
-        }
     }
 }
 /// An episode as one viewer may see it. `boardwire verify` reads its canonical JSON.

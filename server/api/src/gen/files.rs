@@ -9,6 +9,7 @@ syntax = "proto3";
 package boardwire.v1;
 
 import "boardwire/v1/match.proto";
+import "boardwire/v1/observation.proto";
 import "google/rpc/status.proto";
 
 option go_package = "boardwire/v1;boardwirev1";
@@ -44,7 +45,8 @@ service BatchService {
   // Replaces environments of a batch by saved ones. They continue exactly as the saved environments would have. The response has a sequence number,
   // like that of a step. Safe to retry. Fails with SNAPSHOT_INVALID if the bytes were altered or belong to another table.
   rpc LoadBatch(LoadBatchRequest) returns (LoadBatchResponse);
-  // Describes the position of an environment as text for people and language models, with what a seat may know. Safe to retry.
+  // Describes the position of an environment and a seat's legal actions as text for people and language models, with what the seat may know. Safe to
+  // retry.
   rpc DescribeEnvironment(DescribeEnvironmentRequest) returns (DescribeEnvironmentResponse);
   // Closes a batch. A second call fails with BATCH_UNKNOWN.
   rpc CloseBatch(CloseBatchRequest) returns (CloseBatchResponse);
@@ -142,10 +144,14 @@ message DescribeEnvironmentRequest {
   // Counted from 0 within the batch.
   uint32 environment = 2;
   uint32 seat = 3;
+  // Exchanges names in the response, as in Extras.
+  optional fixed64 label_seed = 4;
 }
 
 message DescribeEnvironmentResponse {
   string text = 1;
+  // The legal actions of the seat, in the order of their indices; none when it owes no decision.
+  repeated LegalAction actions = 2;
 }
 
 message LoadBatchRequest {
@@ -327,10 +333,16 @@ message GetGameRequest {
   // 0 for the minimum number of the game.
   uint32 seats = 2;
   map<string, string> options = 3;
+  // Exchanges names in `rules` and `how_to_play`, as in Extras. `spec` keeps its names, since its digest covers them.
+  optional fixed64 label_seed = 4;
 }
 
 message GetGameResponse {
   GameSpec spec = 1;
+  // The rules of the game in Markdown.
+  string rules = 2;
+  // The part of the rules that a player needs first.
+  string how_to_play = 3;
 }
 
 message Server {
@@ -1081,10 +1093,15 @@ message Extras {
   bool text = 1;
   // The explanation of each seat's score, once the episode is over.
   bool explanation = 2;
-  // The legal actions with their labels.
+  // The legal actions with their labels and phrases.
   bool actions = 3;
   // The end of the chain of decisions, see Frame.head. An agent that saves it can compare it with the replay.
   bool head = 4;
+  // What happened since the last decision of the seat.
+  bool history = 5;
+  // Exchanges names in text, phrases, labels, explanations and history for neutral ones, such as `city 3`. The same seed gives the same exchange in
+  // all calls.
+  optional fixed64 label_seed = 6;
 }
 
 // What a seat sees. It is the same in every response.
@@ -1120,6 +1137,9 @@ message Observation {
   repeated ClockReading clocks = 15;
   // Whether the server made this seat's last decision, because its time ran out.
   bool timed_out = 16;
+  // Lines of text, on request: what the seat may know of all decisions since its last one, its last one included. Before its first decision: since
+  // the deal.
+  string history = 17;
 }
 
 message ClockReading {
@@ -1134,8 +1154,10 @@ message ClockReading {
 
 message LegalAction {
   uint32 index = 1;
-  // As in GameSpec.actions.
+  // As in GameSpec.actions, except with `label_seed`.
   string label = 2;
+  // What the action does in this position, unique among the legal actions.
+  string phrase = 3;
 }
 
 message Outcome {

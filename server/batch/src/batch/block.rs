@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use boardwire_bots::BotError;
-use boardwire_kernel::{Estimate, Seat};
+use boardwire_kernel::{ActionSet, Estimate, Seat};
 
 use super::advice::Advice;
 use super::columns::{Column, EpisodeEndColumns, NO_VALUE, Rows};
@@ -13,7 +13,7 @@ use super::environment::{Environment, EpisodeEnd, PendingDecision};
 use super::operation::{Operation, Output, Span, Stage};
 use super::snapshot::SavedEnvironment;
 use super::{EnvironmentConfig, EpisodeStart, flag};
-use crate::play::InformationSet;
+use crate::play::{AnyEpisode, InformationSet};
 use crate::pool::Slice;
 use crate::reward::{self, forfeit_ranks};
 
@@ -40,8 +40,11 @@ pub trait Block: Send {
     /// Returns the information set of the deciding seat of an environment. `None` if its episode is over.
     fn information_set(&self, index: usize) -> Option<Box<dyn InformationSet>>;
 
-    /// Returns an environment's position as text for people, as a seat knows it.
-    fn text(&self, index: usize, seat: Seat) -> String;
+    /// Returns the episode of an environment.
+    fn episode(&self, index: usize) -> &dyn AnyEpisode;
+
+    /// Returns the legal actions of a seat in an environment; empty if the seat owes no decision.
+    fn legal(&self, index: usize, seat: Seat) -> ActionSet;
 
     /// Saves an environment.
     fn save(&self, index: usize) -> SavedEnvironment;
@@ -363,8 +366,12 @@ impl<G: Estimate> Block for Environments<G> {
         Some(Box::new(self.all[index].knowledge(self.pending_decisions[index].seat?)))
     }
 
-    fn text(&self, index: usize, seat: Seat) -> String {
-        self.all[index].text(seat)
+    fn episode(&self, index: usize) -> &dyn AnyEpisode {
+        self.all[index].episode()
+    }
+
+    fn legal(&self, index: usize, seat: Seat) -> ActionSet {
+        self.all[index].legal(seat)
     }
 
     fn save(&self, index: usize) -> SavedEnvironment {

@@ -258,12 +258,8 @@ impl<G: Estimate> Environment<G> {
         }
     }
 
-    /// Returns the position as text for people, as a seat knows it.
-    pub(super) fn text(&self, seat: Seat) -> String {
-        let mut text = String::new();
-        let written = self.episode.game().text(self.episode.state(), seat.into(), &mut text);
-        written.expect("writing to a string does not fail");
-        text
+    pub(super) fn episode(&self) -> &Episode<G> {
+        &self.episode
     }
 
     pub(super) fn knowledge(&self, seat: Seat) -> Knowledge<G> {

@@ -6,18 +6,30 @@ use boardwire_kernel::{
 };
 
 use super::{options, to_u32};
+use crate::names::NamePermutation;
 use crate::registry::GameFacts;
 use crate::tables::{Table, Tables};
 
-/// Returns the description of the table that a request names.
+/// Returns the description of the table that a request names, and the rules of its game.
 ///
 /// # Errors
 /// The game is unknown, or it does not have these seats or options.
-pub fn game_spec(tables: &Tables, request: &v1::GetGameRequest) -> Result<v1::GameSpec, Error> {
+pub fn get_game(tables: &Tables, request: &v1::GetGameRequest) -> Result<v1::GetGameResponse, Error> {
     let facts = tables.game_facts(&request.game)?;
     let seats = if request.seats == 0 { (*facts.game_type.seats.start()).into() } else { request.seats };
     let options = request.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    Ok(spec(&facts, &*tables.table(&request.game, seats, options)?))
+    let table = tables.table(&request.game, seats, options)?;
+    let mut response = v1::GetGameResponse {
+        spec: Some(spec(&facts, &table)),
+        rules: facts.game_type.rules.to_owned(),
+        how_to_play: facts.game_type.how_to_play().to_owned(),
+    };
+    if let Some(seed) = request.label_seed {
+        let permutation = NamePermutation::new(&*table.game, seed);
+        permutation.apply(&mut response.rules);
+        permutation.apply(&mut response.how_to_play);
+    }
+    Ok(response)
 }
 
 /// Returns the networks of the policies, with the tables that they were trained for.

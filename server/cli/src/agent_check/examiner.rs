@@ -25,7 +25,8 @@ use boardwire_server::origin::Origin;
 
 /// How long the examiner's seat waits before each of its first decisions, so that the agent has to wait.
 const OPPONENT_DELAY: Duration = Duration::from_millis(1_500);
-const EXTRAS: Extras = Extras { text: false, explanation: false, actions: true, head: false };
+const EXTRAS: Extras =
+    Extras { text: false, explanation: false, actions: true, head: false, history: false, label_seed: None };
 
 /// The end of an episode: the number of plies and the digest of the position.
 type EpisodeEnd = (u32, Digest);

@@ -3,7 +3,8 @@
 use std::time::{Duration, SystemTime};
 
 use boardwire_api::v1;
-use boardwire_batch::messages::to_u32;
+use boardwire_batch::messages::{legal_actions, to_u32};
+use boardwire_batch::names::NamePermutation;
 use boardwire_batch::reward;
 use boardwire_batch::tables::Table;
 use boardwire_kernel::{ActionSet, Digest, Seat, SeatSet};
@@ -12,7 +13,7 @@ use prost::Message as _;
 use super::state::State;
 use super::{Arbiter, Audience, CloseReason, Inner, Settings};
 use crate::convert::{seat_numbers, whole_seconds};
-use crate::record::{Forfeited, Record, outcome};
+use crate::record::{Forfeited, Record, history, outcome};
 
 /// The phase of a match.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,14 +145,10 @@ impl State {
             (None, Some(end)) => reward::of(settings.reward, seat, end.scores(), end.ranks()),
             (None, None) => 0.0,
         };
-        let action = |index: u8| v1::LegalAction {
-            index: index.into(),
-            label: info.actions.label(index).unwrap_or_default().to_owned(),
-        };
         let outcome = outcome(&*self.play, forfeited, info.seats, extras.explanation);
         let truncated = forfeited.is_none() && self.play.is_truncated();
         let seat_state = &self.by_seat[seat.index()];
-        v1::Observation {
+        let mut observation = v1::Observation {
             episode: self.present.episode,
             ply: self.play.ply(),
             decision: seat_state.decision,
@@ -166,9 +163,14 @@ impl State {
             clocks: Vec::new(),
             outcome,
             text: if extras.text { self.play.text(seat.into()) } else { String::new() },
-            actions: if extras.actions { legal.iter().map(action).collect() } else { Vec::new() },
+            actions: if extras.actions { legal_actions(info, &*self.play, seat, legal) } else { Vec::new() },
             head: if extras.head { self.present.head().to_vec().into() } else { bytes::Bytes::new() },
+            history: if extras.history { history(table, &self.present, seat) } else { String::new() },
+        };
+        if let Some(seed) = extras.label_seed {
+            NamePermutation::new(&*table.game, seed).apply_to_observation(&mut observation);
         }
+        observation
     }
 
     /// Returns the last episode that spectators may see with this delay, cut after its last visible position. `None` if they

@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use boardwire_api::Error;
 use boardwire_api::v1::{
-    CloseBatchRequest, CloseBatchResponse, DescribeEnvironmentRequest, DescribeEnvironmentResponse,
-    LoadBatchRequest, OpenBatchRequest, OpenBatchResponse, ResetBatchRequest, RunBatchRequest,
-    RunBatchResponse, SaveBatchRequest, SaveBatchResponse, Step, StepBatchRequest, run_batch_request,
-    run_batch_response,
+    CloseBatchRequest, CloseBatchResponse, DescribeEnvironmentRequest, LoadBatchRequest, OpenBatchRequest,
+    OpenBatchResponse, ResetBatchRequest, RunBatchRequest, RunBatchResponse, SaveBatchRequest,
+    SaveBatchResponse, Step, StepBatchRequest, run_batch_request, run_batch_response,
 };
 use boardwire_batch::batch::{Batch, BatchOptions};
 use boardwire_batch::messages;
@@ -137,10 +136,9 @@ impl Handlers {
         call: Call,
         request: DescribeEnvironmentRequest,
     ) -> Result<Reply, Error> {
-        let DescribeEnvironmentRequest { batch_id, environment, seat } = request;
+        let DescribeEnvironmentRequest { batch_id, environment, seat, label_seed } = request;
         let batch: LeaseGuard<Batch> = self.batches.find(&batch_id, call.token())?;
-        let text = batch.text(environment, seat).await?;
-        call.reply(&DescribeEnvironmentResponse { text })
+        call.reply(&batch.describe(environment, seat, label_seed).await?)
     }
 
     async fn close_batch(self: Arc<Self>, call: Call, request: CloseBatchRequest) -> Result<Reply, Error> {

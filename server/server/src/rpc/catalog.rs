@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use boardwire_api::v1::{
-    self, GetGameRequest, GetGameResponse, GetServerRequest, GetServerResponse, ListGamesRequest,
-    ListGamesResponse,
+    self, GetGameRequest, GetServerRequest, GetServerResponse, ListGamesRequest, ListGamesResponse,
 };
 use boardwire_api::{Error, MAX_MESSAGE_BYTES};
 use boardwire_batch::messages;
@@ -14,7 +13,7 @@ use super::Handlers;
 use super::pagination::Paging;
 use crate::edge::{Call, Reply, Service, ServiceKind};
 
-/// The approximate size in bytes of a table's description.
+/// The approximate size in bytes of a table's description with the rules of the game.
 pub(super) const APPROXIMATE_SPEC_BYTES: usize = 64 << 10;
 
 pub(super) const NAME: &str = "boardwire.v1.CatalogService";
@@ -73,7 +72,6 @@ impl Handlers {
 
     async fn get_game(self: Arc<Self>, call: Call, request: GetGameRequest) -> Result<Reply, Error> {
         let charge = call.budget().reserve(APPROXIMATE_SPEC_BYTES).await?;
-        let spec = messages::game_spec(self.matches.tables(), &request)?;
-        Reply::message(charge, &GetGameResponse { spec: Some(spec) })
+        Reply::message(charge, &messages::get_game(self.matches.tables(), &request)?)
     }
 }

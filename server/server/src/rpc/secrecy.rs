@@ -118,7 +118,14 @@ impl SeatClient {
         let mut client = self.client.clone();
         let token = Some(self.token.as_str());
         let match_id = || self.match_id.clone();
-        let extras = Some(Extras { text: true, explanation: true, actions: true, head: true });
+        let extras = Some(Extras {
+            text: true,
+            explanation: true,
+            actions: true,
+            head: true,
+            history: true,
+            label_seed: None,
+        });
         let observe = ObserveRequest { match_id: match_id(), wait: false, extras };
         let reset = ResetRequest { match_id: match_id(), seed: Some(1), ..ResetRequest::default() };
         let act = |decision: u32, action: u32| ActRequest {

@@ -7,7 +7,8 @@ use boardwire_api::v1::IllegalActionPolicy;
 
 /// Returns the whole state of a match as text: observations, hidden state, and the sources of later events.
 pub(super) fn all_of(arbiter: &Arbiter, state: &State) -> String {
-    let extras = Extras { text: true, explanation: true, actions: true, head: true };
+    let extras =
+        Extras { text: true, explanation: true, actions: true, head: true, history: true, label_seed: None };
     let State {
         id,
         play,

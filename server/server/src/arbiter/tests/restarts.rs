@@ -45,7 +45,8 @@ async fn play_one_decision(arbiter: &Arc<Arbiter>) -> bool {
 
 async fn play_rest(arbiter: &Arc<Arbiter>) -> String {
     while play_one_decision(arbiter).await {}
-    let extras = Extras { text: true, explanation: true, actions: true, head: false };
+    let extras =
+        Extras { text: true, explanation: true, actions: true, head: false, history: true, label_seed: None };
     let seats = arbiter.settings.seats();
     let ends = seats
         .map(|seat| async move { arbiter.observe(seat, true, extras).await.expect("the episode is over") });

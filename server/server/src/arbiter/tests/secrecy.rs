@@ -27,7 +27,8 @@ pub(crate) struct TrueState(State);
 /// Returns every response that `seat` could get in this position, as bytes.
 fn every_response(state: &State, table: &Table, settings: &Settings, seat: Seat) -> Vec<Vec<u8>> {
     use prost::Message as _;
-    let extras = Extras { text: true, explanation: true, actions: true, head: true };
+    let extras =
+        Extras { text: true, explanation: true, actions: true, head: true, history: true, label_seed: None };
     let observation = state.observe(table, settings, seat, extras);
     let legal = legal(&observation);
     let actions = u32::try_from(table.game.info().actions.count()).expect("the number fits u32");
