@@ -13,7 +13,7 @@ use boardwire_kernel::{ActionSet, GameInfo, Seat};
 use crate::play::AnyEpisode;
 
 pub use batch::{actions, batch, environment_config, reset, step};
-pub use catalog::{game, game_spec, get_game, policies, spec};
+pub use catalog::{game, get_game, policies, spec};
 #[cfg(any(test, feature = "testkit"))]
 pub use player::players;
 pub use player::{bot, bot_message, bots, parse_player, player, player_message, player_name};

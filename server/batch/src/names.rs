@@ -2,7 +2,7 @@
 
 use aho_corasick::AhoCorasick;
 use boardwire_api::v1;
-use boardwire_kernel::{LABEL_STREAM, RngStream};
+use boardwire_kernel::{LABEL_STREAM, NameGroup, RngStream};
 
 use crate::play::AnyGame;
 
@@ -22,8 +22,12 @@ impl NamePermutation {
     /// The names of the game take gigabytes.
     #[must_use]
     pub fn new(game: &dyn AnyGame, seed: u64) -> Self {
+        Self::of(game.names(), seed)
+    }
+
+    fn of(groups: Vec<NameGroup>, seed: u64) -> Self {
         let (mut names, mut neutral) = (Vec::new(), Vec::new());
-        for (stream, group) in (LABEL_STREAM..).zip(game.names()) {
+        for (stream, group) in (LABEL_STREAM..).zip(groups) {
             let mut numbers: Vec<usize> = (1..=group.names.len()).collect();
             RngStream::new(seed, stream).shuffle(&mut numbers);
             neutral.extend(numbers.iter().map(|number| format!("{} {number}", group.kind)));
@@ -78,4 +82,75 @@ fn is_word(text: &str, start: usize, end: usize) -> bool {
     let singular = rest.strip_prefix(['s', 'S']).unwrap_or(rest);
     !continues(text[..start].chars().next_back())
         && (!continues(rest.chars().next()) || !continues(singular.chars().next()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    const SEEDS: std::ops::Range<u64> = 0..50;
+
+    fn groups() -> Vec<NameGroup> {
+        let group =
+            |kind, names: &[&str]| NameGroup { kind, names: names.iter().map(ToString::to_string).collect() };
+        vec![
+            group("city", &["Oxford", "Oslo", "New Denmark", "Denmark", "Åbo"]),
+            group("region", &["region 1", "region 12", "region 2"]),
+        ]
+    }
+
+    fn permuted(permutation: &NamePermutation, text: &str) -> String {
+        let mut text = text.to_owned();
+        permutation.apply(&mut text);
+        text
+    }
+
+    #[test]
+    fn each_name_gets_another_neutral_name_of_its_group() {
+        let mut orders = BTreeSet::new();
+        for seed in SEEDS {
+            let permutation = NamePermutation::of(groups(), seed);
+            for group in groups() {
+                let neutral: Vec<_> = group.names.iter().map(|name| permuted(&permutation, name)).collect();
+                let numbered = (1..=group.names.len()).map(|number| format!("{} {number}", group.kind));
+                assert_eq!(neutral.iter().cloned().collect::<BTreeSet<_>>(), numbered.collect());
+                orders.insert(neutral);
+            }
+            let again = NamePermutation::of(groups(), seed);
+            let names = "Oxford, Oslo, New Denmark, Denmark, Åbo; region 1, region 12, region 2";
+            assert_eq!(permuted(&permutation, names), permuted(&again, names));
+        }
+        assert!(orders.len() > 30, "{} orders", orders.len());
+    }
+
+    #[test]
+    fn names_are_whole_words_in_any_case_with_a_plural() {
+        let permutation = NamePermutation::of(groups(), 1);
+        let of = |text| permuted(&permutation, text);
+        let [oslo, new, denmark] = ["Oslo", "New Denmark", "Denmark"].map(of);
+        let (one, twelve) = (of("region 1"), of("region 12"));
+        assert_eq!(
+            of("OSLO's port, (oslo), OsloS: to Oslo"),
+            format!("{oslo}'s port, ({oslo}), {oslo}S: to {oslo}")
+        );
+        assert_eq!(of("new denmark and Old Denmark"), format!("{new} and Old {denmark}"));
+        assert_eq!(of("region 12, region 1s, region 1"), format!("{twelve}, {one}s, {one}"));
+        for unknown in
+            ["", "Oslofjord", "xOslo", "Oslo_1", "Osloss", "éOslo", "region 123", "New York", "city 9"]
+        {
+            assert_eq!(of(unknown), unknown);
+        }
+    }
+
+    #[test]
+    fn a_group_does_not_change_the_order_of_another() {
+        let mut longer = groups();
+        longer[0].names.push("Bergen".to_owned());
+        for seed in SEEDS {
+            let [one, two] = [groups(), longer.clone()].map(|groups| NamePermutation::of(groups, seed));
+            assert_eq!(permuted(&one, "region 1"), permuted(&two, "region 1"));
+        }
+    }
 }

@@ -70,6 +70,10 @@ fn type_text(out: &mut String, facts: &GameFacts) {
 }
 
 fn table_text(out: &mut String, info: &GameInfo, facts: &GameFacts) {
+    let how_to_play = facts.game_type.how_to_play();
+    if !how_to_play.is_empty() {
+        let _ = writeln!(out, "\nhow to play\n\n{how_to_play}");
+    }
     let options = info.options.all().iter().map(|(name, value)| format!("{name}={value}"));
     let _ = writeln!(out, "\nat {} seats, {}", info.seats, options.collect::<Vec<_>>().join(", "));
     let _ = writeln!(out, "rules version {}, catalogue {}", info.rules_version, info.catalogue);

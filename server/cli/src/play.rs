@@ -47,8 +47,8 @@ impl PlayOne {
                 write!(out, "\n{}", episode.text(Viewer::Public))?;
             }
             pending_before = pending;
-            let label = info.actions.label(action).unwrap_or_default();
-            writeln!(out, "{:>4}  {} ({}): {label}", episode.ply() + 1, seat, bots[seat.index()])?;
+            let (bot, phrase) = (&bots[seat.index()], episode.phrase(seat, action));
+            writeln!(out, "{:>4}  {seat} ({bot}): {phrase}", episode.ply() + 1)?;
             Ok(true)
         })?;
         let end = end.expect("the callback never stops the match");

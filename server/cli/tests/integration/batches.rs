@@ -240,7 +240,7 @@ async fn an_environment_is_described_as_a_seat_may_know_it() {
     owned.reset().await;
     let describe = |environment, seat| {
         let batch_id = owned.id.clone();
-        with_token(DescribeEnvironmentRequest { batch_id, environment, seat }, &owned.token)
+        with_token(DescribeEnvironmentRequest { batch_id, environment, seat, label_seed: None }, &owned.token)
     };
     let asked = [describe(1, 0), describe(1, 1), describe(0, 1)];
     let mut texts = vec![];
@@ -254,7 +254,7 @@ async fn an_environment_is_described_as_a_seat_may_know_it() {
     let mut reasons = vec![];
     for (environment, seat) in [(2, 0), (0, 2), (0, 256)] {
         let batch_id = owned.id.clone();
-        let request = DescribeEnvironmentRequest { batch_id, environment, seat };
+        let request = DescribeEnvironmentRequest { batch_id, environment, seat, label_seed: None };
         let refused = owned.client.describe_environment(with_token(request, &owned.token)).await;
         reasons.push(reason(&refused.expect_err("the environment or the seat does not exist")));
     }

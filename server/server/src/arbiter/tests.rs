@@ -4,6 +4,7 @@ mod clocks;
 mod episodes;
 mod events;
 mod fair;
+mod history;
 mod inviting;
 mod phases;
 mod replay;

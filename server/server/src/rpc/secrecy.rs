@@ -124,7 +124,7 @@ impl SeatClient {
             actions: true,
             head: true,
             history: true,
-            label_seed: None,
+            label_seed: Some(3),
         });
         let observe = ObserveRequest { match_id: match_id(), wait: false, extras };
         let reset = ResetRequest { match_id: match_id(), seed: Some(1), ..ResetRequest::default() };
