@@ -93,8 +93,10 @@ mod tests {
     const SEEDS: std::ops::Range<u64> = 0..50;
 
     fn groups() -> Vec<NameGroup> {
-        let group =
-            |kind, names: &[&str]| NameGroup { kind, names: names.iter().map(ToString::to_string).collect() };
+        let group = |kind, names: &[&str]| NameGroup {
+            kind,
+            names: names.iter().map(|&name| name.to_owned()).collect(),
+        };
         vec![
             group("city", &["Oxford", "Oslo", "New Denmark", "Denmark", "Åbo"]),
             group("region", &["region 1", "region 12", "region 2"]),

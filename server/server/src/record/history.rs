@@ -1,5 +1,7 @@
 //! The decisions since a seat's last one as text, for agents that keep no memory.
 
+use std::fmt::Write as _;
+
 use boardwire_api::v1::Forfeit;
 use boardwire_batch::tables::Table;
 use boardwire_kernel::Seat;
@@ -20,14 +22,14 @@ pub(crate) fn history(table: &Table, record: &Record, viewer: Seat) -> String {
     for played in recent {
         // The cause of another seat's action is secret until the episode is over.
         if let Some(reason) = server_reason(table, played).filter(|_| played.seat == viewer) {
-            history.push_str(&format!("{viewer} (you): {reason}\n"));
+            let _ = writeln!(history, "{viewer} (you): {reason}");
         }
         let reported = play.report(played.seat, played.action, viewer, &mut history);
         reported.expect("a recorded action is legal");
     }
     if let Some(Forfeited { seat, reason }) = record.forfeited {
         let you = if seat == viewer { " (you)" } else { "" };
-        history.push_str(&format!("{seat}{you} forfeited: {}\n", forfeit_reason(reason)));
+        let _ = writeln!(history, "{seat}{you} forfeited: {}", forfeit_reason(reason));
     }
     history
 }

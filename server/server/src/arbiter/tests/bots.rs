@@ -148,6 +148,20 @@ impl AnyEpisode for FaultyEpisode {
         self.0.text(viewer)
     }
 
+    fn phrase(&self, seat: Seat, action: u8) -> String {
+        self.0.phrase(seat, action)
+    }
+
+    fn report(
+        &mut self,
+        seat: Seat,
+        action: u8,
+        viewer: Seat,
+        out: &mut String,
+    ) -> Result<(), Rejection> {
+        self.0.report(seat, action, viewer, out)
+    }
+
     fn ply(&self) -> u32 {
         self.0.ply()
     }

@@ -110,8 +110,9 @@ async fn the_history_says_when_an_action_was_forced() {
     let mut forced = 0;
     for seed in 0..20 {
         play_to_end(&arbiter).await;
-        let own = arbiter.lock().state.present.moves.clone().into_iter().filter(|played| played.seat == ZERO);
-        let is_last = own.last().is_some_and(|played| played.cause == Cause::Forced);
+        let moves = arbiter.lock().state.present.moves.clone();
+        let last = moves.iter().rfind(|played| played.seat == ZERO);
+        let is_last = last.is_some_and(|played| played.cause == Cause::Forced);
         let history = history(&arbiter, ZERO).await;
         let line = "\nseat 0 (you): there was one legal action, so the server chose it\n";
         // The forced action follows the last decision of the seat, in the first round.
