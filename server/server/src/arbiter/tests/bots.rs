@@ -152,13 +152,7 @@ impl AnyEpisode for FaultyEpisode {
         self.0.phrase(seat, action)
     }
 
-    fn report(
-        &mut self,
-        seat: Seat,
-        action: u8,
-        viewer: Seat,
-        out: &mut String,
-    ) -> Result<(), Rejection> {
+    fn report(&mut self, seat: Seat, action: u8, viewer: Seat, out: &mut String) -> Result<(), Rejection> {
         self.0.report(seat, action, viewer, out)
     }
 

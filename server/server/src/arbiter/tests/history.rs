@@ -35,30 +35,39 @@ async fn play(arbiter: &Arc<Arbiter>, seat: Seat) -> String {
     action.phrase.split_once(' ').expect("a verb and a card").1.to_owned()
 }
 
-const ZERO: Seat = Seat::new(0);
-const ONE: Seat = Seat::new(1);
+const ZERO: Seat = Seat::FIRST;
+
+fn one() -> Seat {
+    Seat::new(1)
+}
 
 #[tokio::test]
 async fn the_history_begins_with_the_last_decision_of_the_seat() {
     let arbiter = toy(settings(&[AGENT, AGENT]));
-    assert_eq!((history(&arbiter, ZERO).await, history(&arbiter, ONE).await), (String::new(), String::new()));
+    assert_eq!(
+        (history(&arbiter, ZERO).await, history(&arbiter, one()).await),
+        (String::new(), String::new())
+    );
     let first = play(&arbiter, ZERO).await;
-    for seat in [ZERO, ONE] {
+    for seat in [ZERO, one()] {
         assert_eq!(history(&arbiter, seat).await, "", "the other seat has not chosen");
     }
-    let second = play(&arbiter, ONE).await;
+    let second = play(&arbiter, one()).await;
     let revealed = format!("seat 0 played {first}\nseat 1 played {second}\n");
     assert_eq!(
-        (history(&arbiter, ZERO).await, history(&arbiter, ONE).await),
+        (history(&arbiter, ZERO).await, history(&arbiter, one()).await),
         (revealed.clone(), revealed.clone())
     );
     let winner = arbiter.lock().state.pending().lowest().expect("the winner places its card");
-    let loser = if winner == ZERO { ONE } else { ZERO };
+    let loser = if winner == ZERO { one() } else { ZERO };
     let drawn = play(&arbiter, winner).await;
     assert_eq!(history(&arbiter, winner).await, format!("{winner} keeps {drawn}\n"));
     assert_eq!(history(&arbiter, loser).await, format!("{revealed}{winner} keeps a card\n"));
     arbiter.reset_match(Role::Host, Some(8), None).await.expect("the host may reset the match");
-    assert_eq!((history(&arbiter, ZERO).await, history(&arbiter, ONE).await), (String::new(), String::new()));
+    assert_eq!(
+        (history(&arbiter, ZERO).await, history(&arbiter, one()).await),
+        (String::new(), String::new())
+    );
 }
 
 #[tokio::test]
@@ -73,9 +82,9 @@ async fn the_history_says_when_the_server_chose_for_the_seat() {
         arbiter.table.game.info().actions.label(u8::try_from(illegal).expect("a byte")).expect("an action");
     let expected = format!("seat 0 (you): \"{label}\" was illegal, so the server chose another action\n");
     assert_eq!(history(&arbiter, ZERO).await, expected);
-    play(&arbiter, ONE).await;
+    play(&arbiter, one()).await;
     assert!(history(&arbiter, ZERO).await.starts_with(&format!("{expected}seat 0 played ")));
-    assert!(history(&arbiter, ONE).await.starts_with("seat 0 played "), "only seat 0 knows the cause");
+    assert!(history(&arbiter, one()).await.starts_with("seat 0 played "), "only seat 0 knows the cause");
 }
 
 #[tokio::test(start_paused = true)]
@@ -90,7 +99,7 @@ async fn the_history_says_when_the_time_ran_out() {
         on_timeout: OnTimeout::FirstLegal,
     };
     let arbiter = toy(Settings { clocks: vec![Some(clock), None], ..settings(&[AGENT, AGENT]) });
-    for seat in [ZERO, ONE] {
+    for seat in [ZERO, one()] {
         arbiter.join(seat, None, None).expect("the seat has no agent");
     }
     tokio::time::advance(2 * second).await;
@@ -99,7 +108,7 @@ async fn the_history_says_when_the_time_ran_out() {
     }
     let late = "seat 0 (you): the time ran out, so the server chose an action\n";
     assert_eq!(
-        (history(&arbiter, ZERO).await, history(&arbiter, ONE).await),
+        (history(&arbiter, ZERO).await, history(&arbiter, one()).await),
         (late.to_owned(), String::new())
     );
 }
@@ -126,20 +135,20 @@ async fn the_history_says_when_an_action_was_forced() {
 #[tokio::test]
 async fn the_history_ends_with_a_forfeit() {
     let arbiter = toy(settings(&[AGENT, AGENT]));
-    arbiter.resign(Role::Seat(ONE), None, None, Extras::default()).await.expect("the seat may resign");
+    arbiter.resign(Role::Seat(one()), None, None, Extras::default()).await.expect("the seat may resign");
     assert_eq!(history(&arbiter, ZERO).await, "seat 1 forfeited: it resigned\n");
-    assert_eq!(history(&arbiter, ONE).await, "seat 1 (you) forfeited: it resigned\n");
+    assert_eq!(history(&arbiter, one()).await, "seat 1 (you) forfeited: it resigned\n");
 
     let arbiter =
         toy(Settings { illegal_actions: IllegalActionPolicy::Forfeit, ..settings(&[AGENT, AGENT]) });
     play(&arbiter, ZERO).await;
-    play(&arbiter, ONE).await;
+    play(&arbiter, one()).await;
     let winner = arbiter.lock().state.pending().lowest().expect("the winner places its card");
     let observation = texts(&arbiter, winner).await;
     arbiter.act(winner, decision_of(&observation, 0)).await.expect("the forfeit is accepted");
     let own = format!("{winner} (you) forfeited: it chose an illegal action\n");
     assert_eq!(history(&arbiter, winner).await, own, "the illegal action was its last decision");
-    let loser = if winner == ZERO { ONE } else { ZERO };
+    let loser = if winner == ZERO { one() } else { ZERO };
     let other = history(&arbiter, loser).await;
     assert!(other.starts_with("seat 0 played ") && other.ends_with(&own.replace(" (you)", "")), "{other}");
 }
@@ -177,7 +186,7 @@ fn no_text_depends_on_a_hidden_choice() {
             others.push((seat, action, Cause::TimedOut { words: 0, bot: false }));
             let after = |choice| state_after(&table, &settings, &[moves.as_slice(), &[choice]].concat());
             let state = after((seat, action, Cause::Agent));
-            let viewer = if seat == ZERO { ONE } else { ZERO };
+            let viewer = if seat == ZERO { one() } else { ZERO };
             let seen =
                 |state: &State, extras| state.observe(&table, &settings, viewer, extras).encode_to_vec();
             for choice in others {
@@ -204,7 +213,7 @@ async fn a_label_seed_exchanges_the_same_names_everywhere() {
     let (names, mut orders) = (game.names().remove(0).names, Vec::new());
     for _ in 0..2 {
         play(&arbiter, ZERO).await;
-        play(&arbiter, ONE).await;
+        play(&arbiter, one()).await;
         let plain = texts(&arbiter, ZERO).await;
         for seed in [3, 4] {
             let extras = Extras { label_seed: Some(seed), ..TEXTS };
