@@ -213,6 +213,25 @@ def test_an_invitation_or_its_code_joins_a_match(client: boardwire.Client) -> No
         assert client.join(match.invitations[1].code).index == 1
 
 
+def test_a_join_can_be_repeated_after_the_spec_was_refused(
+    client: boardwire.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server has given the seat to the first request, so the second one must have the same request id."""
+    refusals, create = [errors.ServerFull("the rate is exceeded")], client._create_seat
+
+    def refused(*arguments: Any) -> boardwire.Seat:
+        for refusal in refusals:
+            refusals.clear()
+            raise refusal
+        return create(*arguments)
+
+    monkeypatch.setattr(client, "_create_seat", refused)
+    with client.create_match("faraway", players=["agent", "random"]) as match:
+        with pytest.raises(errors.ServerFull):
+            client.join(match.invitations[0])
+        assert client.join(match.invitations[0]).index == 0
+
+
 @pytest.mark.parametrize(
     "name", ["agent", "random", "greedy:16", "mc:160", "policy:lion", "policy:lion:argmax"]
 )

@@ -254,19 +254,22 @@ class Client(Catalog, Closing):
         request_id, secret = before or (str(uuid.uuid4()), secrets.token_bytes(32))
         commitment = hashlib.sha256(secret).digest()
         request = {"code": code, "request_id": request_id, "commitment": commitment}
+        has_joined = False
         try:
             answer = result_of(
                 connection.call("MatchService/JoinMatch", request, timeout=self._timeout, attempts=ATTEMPTS)
             )
+            has_joined = True
+            info = _values.match_info(answer["match"])
+            return result_of(
+                self._create_seat(connection, info, answer["token"], answer["seat"], secret, host_token)
+            )
         except BaseException as error:
-            # An interrupt or a cancellation also leaves open whether the server executed the request.
-            if not isinstance(error, BoardwireError) or isinstance(error, _UNANSWERED):
+            # An interrupt or a cancellation also leaves open whether the server executed the request. After
+            # the join, the request for the spec may fail.
+            if has_joined or not isinstance(error, BoardwireError) or isinstance(error, _UNANSWERED):
                 self._joins[code] = (request_id, secret)
             raise
-        info = _values.match_info(answer["match"])
-        return result_of(
-            self._create_seat(connection, info, answer["token"], answer["seat"], secret, host_token)
-        )
 
     def seat(self, match_id: str, token: str, *, secret: bytes = b"") -> Seat:
         """Takes a seat again with its token: after a crash of the agent, or in another process.

@@ -248,16 +248,20 @@ class Client(Catalog, Closing):
         request_id, secret = before or (str(uuid.uuid4()), secrets.token_bytes(32))
         commitment = hashlib.sha256(secret).digest()
         request = {"code": code, "request_id": request_id, "commitment": commitment}
+        has_joined = False
         try:
             answer = await connection.call(
                 "MatchService/JoinMatch", request, timeout=self._timeout, attempts=ATTEMPTS
             )
+            has_joined = True
+            info = _values.match_info(answer["match"])
+            return await self._create_seat(
+                connection, info, answer["token"], answer["seat"], secret, host_token
+            )
         except BaseException as error:
-            if not isinstance(error, BoardwireError) or isinstance(error, _UNANSWERED):
+            if has_joined or not isinstance(error, BoardwireError) or isinstance(error, _UNANSWERED):
                 self._joins[code] = (request_id, secret)
             raise
-        info = _values.match_info(answer["match"])
-        return await self._create_seat(connection, info, answer["token"], answer["seat"], secret, host_token)
 
     async def seat(self, match_id: str, token: str, *, secret: bytes = b"") -> Seat:
         """Takes a seat again with its token: after a crash of the agent, or in another process.
