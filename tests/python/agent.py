@@ -2,7 +2,8 @@
 
     python agent.py ADDRESS CODE [--transcript]
 
-ADDRESS is host:port or unix:/path. To write your own agent, replace `choose`.
+ADDRESS is host:port or unix:/path. To write your own agent, replace `choose`. `boardwire agent-check` sets
+BOARDWIRE_CHECK_THINK to the seconds that the agent waits before each action.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ RETRY_DELAYS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0, 5.0, 5.0)
 RETRY_RESET = 60.0
 #: Temporary errors.
 TEMPORARY = (errors.ConnectionLost, errors.ServerFull)
+#: Seconds to wait before each action.
+THINK = float(os.environ.get("BOARDWIRE_CHECK_THINK", "0"))
 
 
 def choose(obs: Observation) -> int:
@@ -59,12 +62,15 @@ def retry(call: Callable[[], _T]) -> _T:
 
 def play(seat: Seat, log: Callable[[str], None]) -> None:
     """Plays until the match is closed, which raises `Gone`. The client reopens a broken stream."""
+    if retry(seat.info).fair is not None:
+        retry(seat.reveal)
     while True:
         # Returns when the seat has a pending decision or the episode is over.
         obs = retry(partial(seat.observe, wait=True))
         try:
             while not obs.over:
                 episode, decision, action = obs.episode, obs.decision, choose(obs)
+                time.sleep(THINK)
                 obs = retry(partial(seat.act, action, wait=True))
                 log(f"{episode} {decision} {action} {seat.spec.actions[action].label}")
             scores, ranks = (" ".join(map(str, numbers)) for numbers in (obs.scores, obs.ranks))

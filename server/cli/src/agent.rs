@@ -1,5 +1,6 @@
 //! Runs agents as child processes: `COMMAND ADDRESS CODE`, as described in `docs/agents.md`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -55,6 +56,12 @@ impl Credentials {
         Ok(Endpoint::from_shared(format!("https://{address}"))?.tls_config(tls)?)
     }
 
+    /// Returns the environment variables for an agent's process.
+    pub(crate) fn environment(&self) -> Vec<(&'static str, OsString)> {
+        let ca = self.ca.iter().map(|ca| (CA, ca.clone().into_os_string()));
+        ca.chain(self.account_token.iter().map(|token| (ACCOUNT_TOKEN, token.into()))).collect()
+    }
+
     /// Adds the token of the account to a call.
     pub(crate) fn authenticate<T>(&self, request: &mut Request<T>) -> anyhow::Result<()> {
         if let Some(token) = &self.account_token {
@@ -66,25 +73,18 @@ impl Credentials {
 }
 
 impl Agent {
-    /// Starts a command for a server without TLS and accounts. The last two arguments are the server's address and the code
-    /// of an invitation.
-    pub(crate) fn start(command: &[String], address: &str, code: &str) -> anyhow::Result<Self> {
-        Self::start_with(command, address, code, &Credentials::default())
-    }
-
-    /// Starts a command as [`start`](Self::start) does, with the `credentials` as environment variables.
-    pub(crate) fn start_with(
+    /// Starts a command with more environment variables. Its last two arguments are the server's address and the code of
+    /// an invitation.
+    pub(crate) fn start(
         command: &[String],
         address: &str,
         code: &str,
-        credentials: &Credentials,
+        environment: &[(&str, OsString)],
     ) -> anyhow::Result<Self> {
         let [program, arguments @ ..] = command else { anyhow::bail!("there is no command") };
         let mut command = Command::new(program);
         // Variables that this process has inherited may be for another server.
-        command.env_remove(CA).env_remove(ACCOUNT_TOKEN);
-        command.envs(credentials.ca.iter().map(|ca| (CA, ca)));
-        command.envs(credentials.account_token.iter().map(|token| (ACCOUNT_TOKEN, token)));
+        command.env_remove(CA).env_remove(ACCOUNT_TOKEN).envs(environment.iter().cloned());
         command.args(arguments).args([address, code]).stdin(Stdio::null()).stdout(Stdio::null());
         command.stderr(Stdio::piped()).kill_on_drop(true);
         let mut process = command.spawn().with_context(|| format!("cannot start `{program}`"))?;
@@ -137,7 +137,7 @@ mod tests {
     #[tokio::test]
     async fn end_does_not_wait_for_children_of_the_agent() {
         let command = ["sh", "-c", "sleep 100 & echo trouble >&2; exit 3"].map(str::to_owned);
-        let agent = Agent::start(&command, "address", "code").expect("the shell starts");
+        let agent = Agent::start(&command, "address", "code", &[]).expect("the shell starts");
         let ended = tokio::time::timeout(Duration::from_mins(1), agent.end(Duration::from_mins(1)));
         let (status, stderr) =
             ended.await.expect("the agent does not wait for `sleep`").expect("the shell ends");

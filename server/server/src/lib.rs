@@ -25,7 +25,7 @@ mod serde_formats;
 #[cfg(test)]
 mod simulation;
 mod stall;
-mod status;
+pub mod status;
 pub mod telemetry;
 #[cfg(test)]
 mod vectors;

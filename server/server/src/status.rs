@@ -15,7 +15,8 @@ use crate::telemetry;
 pub(crate) const DOMAIN: &str = "boardwire.v1";
 
 /// Converts an error to a status, for the trailers of a call. Counts the refusal, and logs an internal error.
-pub(crate) fn status(error: &Error) -> Status {
+#[must_use]
+pub fn status(error: &Error) -> Status {
     if let Error::Internal { place, problem } = error {
         tracing::error!(place, problem, "internal error");
     }

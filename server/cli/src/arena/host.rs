@@ -204,7 +204,7 @@ impl Host<'_> {
                 seats.get(usize::try_from(invitation.seat)?).map(|&entrant| &self.entrants[entrant]);
             let Some(Entrant::Agent { name, command }) = entrant else { continue };
             if let Some(command) = command {
-                let process = Agent::start_with(command, address, &invitation.code, &credentials);
+                let process = Agent::start(command, address, &invitation.code, &credentials.environment());
                 agents.push(StartedAgent {
                     name,
                     line_up,
@@ -374,7 +374,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn slow_agents_are_waited_for_all_at_once() {
         let (limit, command) = (Duration::from_hours(1), ["sleep", "600"].map(str::to_owned));
-        let start = |_| Agent::start(&command, "1", "1").expect("`sleep` starts");
+        let start = |_| Agent::start(&command, "1", "1", &[]).expect("`sleep` starts");
         let agents = (0..10).map(start).map(|agent| StartedAgent {
             name: "agent:slow",
             line_up: 0,
