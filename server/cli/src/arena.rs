@@ -25,7 +25,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use self::deal::{Deal, PlayedDeal};
-use self::host::Host;
+use self::host::{Host, Reports};
 use self::replays::Replays;
 use self::schedule::{Entrant, Schedule};
 use self::standings::{Standing, standings, u64_to_f64, width};
@@ -93,6 +93,7 @@ struct Results {
     deals: Vec<Deal>,
     interrupted: bool,
     decisions_per_second: f64,
+    reports: Reports,
 }
 
 impl Arena {
@@ -199,10 +200,11 @@ impl Arena {
                 done: &done,
                 replays,
             };
-            if let Err(error) = host.play(tables, &finished, should_stop) {
+            host.play(tables, &finished, should_stop).unwrap_or_else(|error| {
                 // Sending fails only after the collector has stopped.
                 let _ = finished.send(Err(error));
-            }
+                Reports::new()
+            })
         };
         let work = |bots: &[Bot], finished: mpsc::SyncSender<anyhow::Result<PlayedDeal>>| {
             let numbers = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| *number < deal_limit);
@@ -216,7 +218,8 @@ impl Arena {
             }
         };
         let (start, progress) = (Instant::now(), progress(deal_limit, schedule)?);
-        let (deals, decisions) = std::thread::scope(|scope| {
+        let (collected, reports) = std::thread::scope(|scope| {
+            let mut hosting = None;
             match &bots {
                 Some(bots) => {
                     for _ in 0..cores {
@@ -225,15 +228,18 @@ impl Arena {
                     }
                     drop(finished);
                 }
-                None => drop(scope.spawn(|| host(finished))),
+                None => hosting = Some(scope.spawn(|| host(finished))),
             }
             let collected = self.collect(deal_limit, schedule, replayed, receiver, interrupted, &progress);
             stop.store(true, Ordering::Relaxed);
-            collected
-        })?;
+            let reports = hosting.map(|host| host.join().expect("the host does not panic"));
+            (collected, reports.unwrap_or_default())
+        });
+        let (deals, decisions) = collected?;
         progress.finish_and_clear();
         let decisions_per_second = u64_to_f64(decisions) / start.elapsed().as_secs_f64();
-        Ok(Results { deals, interrupted: interrupted.load(Ordering::Relaxed), decisions_per_second })
+        let interrupted = interrupted.load(Ordering::Relaxed);
+        Ok(Results { deals, interrupted, decisions_per_second, reports })
     }
 
     /// Collects deals in order of their numbers, until there are enough, all senders end, or the user interrupts. Returns
@@ -280,6 +286,7 @@ impl Arena {
                 "mean_score": standing.score,
                 "rating": standing.rating,
                 "timeouts": standing.timeouts,
+                "reported": results.reports.get(bot),
             })
         };
         json!({
@@ -318,6 +325,12 @@ impl Arena {
         }
         let (fair_share, rate) = (100.0 / u64_to_f64(seats as u64), results.decisions_per_second);
         writeln!(out, "a fair share is {fair_share:.1} %; {rate:.0} decisions per second")?;
+        for (agent, totals) in &results.reports {
+            // Up to three decimals.
+            let total = |(name, total): (&String, &f64)| format!("{name} {}", (total * 1e3).round() / 1e3);
+            let totals: Vec<String> = totals.iter().map(total).collect();
+            writeln!(out, "{agent} reported {}", totals.join(", "))?;
+        }
         if results.interrupted {
             writeln!(out, "interrupted: with --replays the same command continues")?;
         }

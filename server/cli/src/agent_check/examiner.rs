@@ -18,7 +18,7 @@ use super::gate::Gate;
 use super::messages::Kind;
 use super::proxy::Proxy;
 use super::scenario::{Direction, Effect, Fault, PlayerKind, Scenario};
-use crate::agent::Agent;
+use crate::agent::{Agent, Output};
 use boardwire_api::Error;
 use boardwire_server::arbiter::{
     Arbiter, CloseReason, Decision, Extras, Observation, Phase, Reset, Role, Settings,
@@ -84,7 +84,7 @@ impl Examiner {
         result = result.and_then(|()| examined.compare(&expected));
         let mut outputs = vec![];
         for ExaminedAgent { agent, .. } in agents {
-            let (status, stderr) = agent.end(self.limit).await?;
+            let (status, Output { stderr, .. }) = agent.end(self.limit).await?;
             outputs.extend(Some(stderr).filter(|stderr| !stderr.is_empty()));
             result = result.and_then(|()| match status {
                 None => anyhow::bail!("the match was closed, and the agent did not end"),
@@ -104,7 +104,7 @@ impl Examiner {
     async fn examine_refusal(&self) -> anyhow::Result<()> {
         let code = "00000000000000000000000000000000";
         let agent = Agent::start(&self.command, &self.address, code, &[])?;
-        let (status, stderr) = agent.end(self.limit).await?;
+        let (status, Output { stderr, .. }) = agent.end(self.limit).await?;
         let status = status.context("the invitation was invalid, and the agent did not end")?;
         anyhow::ensure!(!status.success(), "the invitation was invalid, and the agent ended with 0");
         anyhow::ensure!(!stderr.is_empty(), "the invitation was invalid, and the agent's stderr is empty");

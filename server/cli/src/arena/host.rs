@@ -26,7 +26,7 @@ use super::deal::{MatchResult, PlayedDeal, deal_seed};
 use super::replays::Replays;
 use super::schedule::{Entrant, Schedule};
 use crate::address::Address;
-use crate::agent::{Agent, Credentials};
+use crate::agent::{Agent, Credentials, Totals};
 use crate::local_server::LocalServer;
 use boardwire_server::matches::MatchLimits;
 use boardwire_server::run::runtime;
@@ -43,6 +43,8 @@ const MAX_LEAD: usize = 32;
 const LINE_UPS_PER_CONNECTION: usize = 256;
 
 type Finished = SyncSender<anyhow::Result<PlayedDeal>>;
+/// What the processes of each entrant have reported, by the name of the entrant.
+pub(super) type Reports = BTreeMap<String, Totals>;
 /// The number of the deal, the line-up, and the result of its match.
 type NumberedResult = (u64, usize, MatchResult);
 
@@ -75,12 +77,15 @@ struct HostedMatch {
 struct StartedAgent<'a> {
     name: &'a str,
     line_up: usize,
-    /// `None` after the process has ended.
+    /// Whether the process has ended after its match.
+    has_finished: bool,
+    /// `None` after a failure.
     process: Option<Agent>,
 }
 
 impl Host<'_> {
-    /// Plays deals until the limit, or until `should_stop` returns true. Sends each finished deal to `finished`.
+    /// Plays deals until the limit, or until `should_stop` returns true. Sends each finished deal to `finished`. Returns what
+    /// the agents have reported.
     ///
     /// # Errors
     /// The server, a bot or an agent fails, or a replay cannot be written.
@@ -89,7 +94,7 @@ impl Host<'_> {
         tables: Tables,
         finished: &Finished,
         should_stop: impl Fn() -> bool,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<Reports> {
         let runtime = runtime()?;
         let played = runtime.block_on(async {
             match self.server {
@@ -109,7 +114,7 @@ impl Host<'_> {
         tables: Tables,
         finished: &Finished,
         should_stop: impl Fn() -> bool,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<Reports> {
         let limits = MatchLimits { idle: Duration::from_hours(24 * 365), ..MatchLimits::default() };
         let server = LocalServer::start(self.listen, tables, limits, 0).await?;
         let endpoint = Address::Tcp(reachable(server.address).to_string()).endpoint()?;
@@ -127,10 +132,10 @@ impl Host<'_> {
         endpoint: &Endpoint,
         finished: &Finished,
         should_stop: impl Fn() -> bool,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<Reports> {
         let mut server = MatchServiceClient::new(endpoint.connect().await?);
         let mut deals = (0..self.deal_limit).filter(|deal| !self.done.contains(deal)).peekable();
-        let Some(&first) = deals.peek() else { return Ok(()) };
+        let Some(&first) = deals.peek() else { return Ok(Reports::new()) };
         // Without a limit, the arena closes the matches.
         let is_limited = self.deal_limit < u64::MAX;
         let episodes = if is_limited { u32::try_from(deals.clone().count())? } else { 0 };
@@ -205,11 +210,8 @@ impl Host<'_> {
             let Some(Entrant::Agent { name, command }) = entrant else { continue };
             if let Some(command) = command {
                 let process = Agent::start(command, address, &invitation.code, &credentials.environment());
-                agents.push(StartedAgent {
-                    name,
-                    line_up,
-                    process: Some(process.with_context(|| name.clone())?),
-                });
+                let process = Some(process.with_context(|| name.clone())?);
+                agents.push(StartedAgent { name, line_up, has_finished: false, process });
             } else {
                 eprintln!("invitation for {name}: {address} {}", invitation.code);
             }
@@ -327,17 +329,21 @@ async fn watch_agents(
         if should_stop() {
             return Ok(());
         }
-        for StartedAgent { name, line_up, process } in &mut *agents {
+        for StartedAgent { name, line_up, has_finished, process } in &mut *agents {
+            if *has_finished {
+                continue;
+            }
             let Some(status) = process.as_mut().map(Agent::exit_status).transpose()?.flatten() else {
                 continue;
             };
             if status.success() && matches[*line_up].is_closed().await? {
-                *process = None;
+                *has_finished = true;
                 continue;
             }
-            let (_, stderr) = process.take().expect("the process has ended").end(END_TIMEOUT).await?;
+            let (_, output) = process.take().expect("the process has ended").end(END_TIMEOUT).await?;
             anyhow::bail!(
-                "{name} has ended with {status} before its matches were over; its stderr: {stderr}"
+                "{name} has ended with {status} before its matches were over; its stderr: {}",
+                output.stderr
             );
         }
     }
@@ -358,11 +364,18 @@ fn status_to_error(status: Status) -> anyhow::Error {
     anyhow::anyhow!("{}", status.message())
 }
 
-/// Waits for all agents concurrently. Kills each agent that takes longer than `limit`.
-async fn end_agents(agents: Vec<StartedAgent<'_>>, limit: Duration) -> anyhow::Result<()> {
-    let agents = agents.into_iter().filter_map(|agent| agent.process);
-    let ended = join_all(agents.map(|agent| agent.end(limit))).await;
-    ended.into_iter().try_for_each(|ended| ended.map(drop))
+/// Waits for all agents concurrently, and returns what they have reported. Kills each agent that takes longer than `limit`.
+async fn end_agents(agents: Vec<StartedAgent<'_>>, limit: Duration) -> anyhow::Result<Reports> {
+    let end = |StartedAgent { name, process, .. }| {
+        process.map(|process: Agent| async move { (name, process.end(limit).await) })
+    };
+    let mut reports = Reports::new();
+    for (name, ended) in join_all(agents.into_iter().filter_map(end)).await {
+        for (figure, total) in ended?.1.totals {
+            *reports.entry(name.to_owned()).or_default().entry(figure).or_default() += total;
+        }
+    }
+    Ok(reports)
 }
 
 #[cfg(test)]
@@ -378,6 +391,7 @@ mod tests {
         let agents = (0..10).map(start).map(|agent| StartedAgent {
             name: "agent:slow",
             line_up: 0,
+            has_finished: false,
             process: Some(agent),
         });
         let begun = Instant::now();

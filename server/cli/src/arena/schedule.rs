@@ -126,8 +126,8 @@ mod tests {
     async fn a_command_may_quote_and_set_variables() {
         let command = shell(r#"WORDS='two words' sh -c 'echo "$WORDS, $*" >&2' sh"#);
         let agent = Agent::start(&command, "address", "code", &[]).expect("the shell starts");
-        let (status, stderr) = agent.end(Duration::from_secs(10)).await.expect("the agent ends");
-        assert_eq!(stderr, "two words, address code");
+        let (status, output) = agent.end(Duration::from_secs(10)).await.expect("the agent ends");
+        assert_eq!(output.stderr, "two words, address code");
         assert!(status.is_some_and(|status| status.success()));
     }
 
