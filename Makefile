@@ -85,13 +85,13 @@ test-pages: build
 # PyTorch takes 5 GB, so tests with large packages have their own environment.
 $(TRAIN_VENV)/.installed: client-py/pyproject.toml $(VENV)/.installed | check-tools
 	@tools/environment.sh $(TRAIN_VENV)
-	tools/install.sh $(TRAIN_VENV) test,train,notebook,data,open_spiel,frameworks
+	tools/install.sh $(TRAIN_VENV) test,train,notebook,data,open_spiel,frameworks,openenv,trl
 	@touch $@
 
 ## test-train: tests networks, recordings, frameworks, examples and the notebook with PyTorch, in a separate environment (6 GB)
 test-train: $(TRAIN_VENV)/.installed
-	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q tests/test_torch.py tests/test_record.py tests/test_open_spiel.py tests/test_sb3.py tests/test_torchrl.py tests/test_notebook.py
-	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q ../tests/python/test_pages.py -k 'frameworks or data or client-py'
+	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q tests/test_torch.py tests/test_record.py tests/test_open_spiel.py tests/test_sb3.py tests/test_torchrl.py tests/test_notebook.py tests/test_openenv.py tests/test_trl.py
+	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q ../tests/python/test_pages.py -k 'frameworks or data or client-py or language_models'
 	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q tests/test_examples.py -k 'train or record or clone or open_spiel or ppo'
 
 # RLlib 2.60 needs gymnasium==1.2.2, the other tests gymnasium>=1.4. So RLlib has an environment based on .venv-train.

@@ -36,7 +36,7 @@ PAGES_OUTSIDE_DOCS = {
 #: protocol files and the Python reference.
 CONTENTS = {
     "Tutorial": "tutorial first_agent",
-    "How-to guides": "python agents training data policies frameworks/sb3 frameworks/torchrl"
+    "How-to guides": "python agents language_models training data policies frameworks/sb3 frameworks/torchrl"
     " frameworks/cleanrl frameworks/rllib frameworks/open_spiel frameworks/dm_env_rpc operations scaling",
     "Reference": "games/index protocol reference/index determinism vectors strength benchmarks glossary",
     "Explanation": "concepts comparison design",
@@ -58,7 +58,7 @@ PYTHON = {
     "Recordings": "record record_arena Recording RecordingFacts Steps",
 }
 #: Modules with their own page.
-MODULES = ["errors", "aio", "envs", "pettingzoo", "sb3", "torch", "rllib", "open_spiel", "dm_env_rpc"]
+MODULES = ["errors", "aio", "envs", "pettingzoo", "sb3", "torch", "rllib", "open_spiel", "dm_env_rpc", "openenv"]
 #: Classes that inherit most methods. Their pages include inherited members.
 INHERITING = {"Client", "Match", "Seat", "Batch", "BatchPart", "Search"}
 #: The languages of source files by suffix.
