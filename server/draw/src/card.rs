@@ -45,7 +45,7 @@ pub(crate) fn row_name(info: &GameInfo, table: &str, row: u16) -> String {
     let Some(action) = info.actions.all().iter().find(acted_on) else {
         return row.to_string();
     };
-    // The label `draft A1-13` gives the name `A1-13`.
+    // The label `draft C13` gives the name `C13`.
     let mut name = action.label.as_str();
     for word in action.verb.split('_') {
         name = name.strip_prefix(word).map_or(name, str::trim_start);

@@ -5,7 +5,7 @@
 
 use boardwire_kernel::{ActionRange, ActionSpace};
 
-use super::catalogue::{Catalogue, ENTITY_COUNT};
+use super::catalogue::{CELL_NAMES, Catalogue, ENTITY_COUNT};
 use super::state::{BiomeId, CARD_COUNT, CELL_COUNT, EntityId};
 
 /// An action. Cells are numbered from 0.
@@ -33,7 +33,7 @@ pub enum Action {
         /// The cell, 0 to 8.
         cell: u8,
     },
-    /// Activate a Divine Entity.
+    /// Activate an Entity.
     ActivateEntity {
         /// The Entity.
         entity: EntityId,
@@ -64,17 +64,18 @@ pub(super) const END: ActionRange = ActionRange::single("end").after(&PUT_SPORE)
 
 /// Returns the whole action space.
 pub(super) fn actions(catalogue: &Catalogue) -> ActionSpace {
+    let name = |cell: u8| CELL_NAMES[usize::from(cell)];
     ActionSpace::new()
         .add_range(DRAFT, |card| format!("draft {}", catalogue.code(BiomeId::new(card))))
-        .add_range(PLACE, |cell| format!("place on cell {cell}"))
-        .add_range(TAKE_CRYSTALS, |_| "discard for crystals".into())
-        .add_range(TAKE_SPORE, |cell| format!("discard for a Spore on cell {cell}"))
-        .add_range(ACTIVATE_CELL, |cell| format!("activate cell {cell}"))
+        .add_range(PLACE, |cell| format!("place the kept card on cell {}", name(cell)))
+        .add_range(TAKE_CRYSTALS, |_| "discard the kept card for crystals".into())
+        .add_range(TAKE_SPORE, |cell| format!("discard the kept card for a Spore on cell {}", name(cell)))
+        .add_range(ACTIVATE_CELL, |cell| format!("activate cell {}", name(cell)))
         .add_range(ACTIVATE_ENTITY, |entity| {
             format!("activate {}", catalogue.entity(EntityId::new(entity)).name)
         })
-        .add_range(PUT_SPORE, |cell| format!("put the Spore on cell {cell}"))
-        .add_range(END, |_| "end activation".into())
+        .add_range(PUT_SPORE, |cell| format!("put the bought Spore on cell {}", name(cell)))
+        .add_range(END, |_| "end the activation".into())
 }
 
 impl Action {

@@ -2,7 +2,7 @@
 //!
 //! The Avatars of all seats stand on the same one of sixteen stops: four rounds of three turns and a scoring. In a turn
 //! all seats simultaneously draft a card from one of the two packs beside them. Then the seats act from the
-//! leader clockwise: each places or discards its card, welcomes the Divine Entities whose line it completes, and
+//! leader clockwise: each places or discards its card, welcomes the Entities whose line it completes, and
 //! activates the Avatar's row or column. In a scoring, seats activate biomes with a Spore and Entities held, and
 //! compare their Water Sources.
 //!

@@ -17,7 +17,7 @@ impl Scoring for Rauha {
     }
 
     fn explain(&self, state: &State, seat: Seat) -> Vec<ScoreLine> {
-        ["biomes in turns", "Spores in scorings", "Divine Entities", "Water Sources"]
+        ["biomes in turns", "Spores in scorings", "Entities", "Water Sources"]
             .into_iter()
             .zip(state.boards[seat].gained)
             .map(|(source, points)| ScoreLine { source: source.into(), points: points.into() })
@@ -39,25 +39,21 @@ impl Rauha {
     /// Performs an effect. The seat must meet its cost.
     pub(super) fn perform(&self, state: &mut State, seat: Seat, effect: Effect, source: Source) {
         let board = &mut state.boards[seat];
-        let points = match effect {
-            Effect::None | Effect::Water(_) => 0,
-            Effect::Gain(crystals) => {
-                board.crystals += u16::from(crystals);
-                0
-            }
-            Effect::Score(points) => points.into(),
-            Effect::PointsPer(per, points) => self.count(board, per) * u16::from(points),
-            Effect::BuyPoints { cost, points } => {
-                board.crystals -= u16::from(cost);
-                points.into()
-            }
-            Effect::BuySpore { cost } => {
-                board.crystals -= u16::from(cost);
-                state.phase = Phase::Spore;
-                0
-            }
-        };
+        let points = self.points_of(board, effect);
+        board.crystals = effect.crystals_after(board.crystals);
+        if matches!(effect, Effect::BuySpore { .. }) {
+            state.phase = Phase::Spore;
+        }
         state.gain(seat, source, points);
+    }
+
+    /// Returns the points that an effect gives on a board now.
+    pub(super) fn points_of(&self, board: &Board, effect: Effect) -> u16 {
+        match effect {
+            Effect::None | Effect::Water(_) | Effect::Gain(_) | Effect::BuySpore { .. } => 0,
+            Effect::Score(points) | Effect::BuyPoints { points, .. } => points.into(),
+            Effect::PointsPer(per, points) => self.count(board, per) * u16::from(points),
+        }
     }
 
     /// Returns the sum of the symbols on a board.

@@ -18,7 +18,7 @@ boardwire_kernel::ids! {
     /// A biome, identified by its row in the table `biomes`. 1 to 80 are the cards (catalogue id + 1); 81 to 89 are the
     /// printed cells of side A, 90 to 98 those of side B.
     pub BiomeId,
-    /// A Divine Entity, identified by its row in the table `entities`.
+    /// An Entity, identified by its row in the table `entities`.
     pub EntityId
 }
 
@@ -71,7 +71,7 @@ impl<T> ByBiome<T> {
 pub type CardSet = BitSet<2>;
 /// A set of cells.
 pub type CellSet = BitSet<1>;
-/// A set of Divine Entities.
+/// A set of Entities.
 pub type EntitySet = BitSet<1>;
 /// The cards dealt on a Satellite: first the picked ones in the order of turns, then the others, ascending.
 pub type Pack = [BiomeId; PACK_SIZE];
@@ -164,7 +164,7 @@ pub enum Source {
     Turns,
     /// Biomes with a Spore activated in scorings.
     Spores,
-    /// Divine Entities.
+    /// Entities.
     Entities,
     /// Water Sources.
     Water,

@@ -113,7 +113,7 @@ fn fields<'a, const N: usize, S: FieldSink<ViewContext<'a, N>>>(maxima: Maxima, 
     activation_fields(sink);
 }
 
-/// Returns the axis of the Divine Entities.
+/// Returns the axis of the Entities.
 const fn by_entity() -> Axis {
     Axis::rows("entity", "entities", ENTITY_COUNT)
 }
@@ -229,7 +229,7 @@ fn boards_fields<'a, const N: usize, S: FieldSink<ViewContext<'a, N>>>(maxima: M
     sink.field(FieldSpec::count("water", maxima.water, doc).axis(by_seat), |context, out| {
         context.boards().for_each(|board| out.write_value(context.game.water(board).into()));
     });
-    let entities = FieldSpec::seat("entities", seats, "Who holds each Divine Entity.");
+    let entities = FieldSpec::seat("entities", seats, "Who holds each Entity.");
     sink.field(entities.axis(by_entity()), |context, out| {
         for (&seat, board) in context.seat_order.seats().iter().zip(context.boards()) {
             for entity in board.entities {

@@ -1,7 +1,7 @@
 //! Rauha: scoring cases and recorded games.
 //!
 //! In both formats, the id of a card is 0..=79 as in the catalogue. The id of a printed cell is 100..=108 (side A) or
-//! 110..=118 (side B). A Divine Entity is named by its key.
+//! 110..=118 (side B). An Entity is named by its key.
 
 #[cfg(test)]
 mod cases;
@@ -28,7 +28,7 @@ type Card = BoundedU8<0, 79>;
 type Cell = BoundedU8<0, 8>;
 type Step = BoundedU8<1, 16>;
 
-/// The keys of the Divine Entities, in order of their ids.
+/// The keys of the Entities, in order of their ids.
 struct EntityKeys(Vec<String>);
 
 impl EntityKeys {

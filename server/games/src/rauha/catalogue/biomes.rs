@@ -1,4 +1,4 @@
-//! Reads biomes and Divine Entities.
+//! Reads biomes and Entities.
 
 use boardwire_kernel::catalogue::{CatalogueResult, check_equals, refuse, require, unique};
 
@@ -45,22 +45,15 @@ fn entity(place: &str, row: &EntityRow) -> CatalogueResult<Entity> {
     Ok(Entity { key: row.key.clone(), name: row.name.clone(), called_by, effect })
 }
 
-/// Reads the biomes and their codes, in the order of their ids.
-pub(super) fn biomes(file: &File, entities: &[Entity]) -> CatalogueResult<(ByBiome<Biome>, Vec<String>)> {
+/// Reads the biomes, in the order of their ids.
+pub(super) fn biomes(file: &File, entities: &[Entity]) -> CatalogueResult<ByBiome<Biome>> {
     check_equals("biomes", file.biomes.len(), CARD_COUNT.into())?;
-    let printed =
-        ['A', 'B'].into_iter().flat_map(|side| (0..CELL_COUNT).map(move |cell| format!("{side}{cell}")));
-    let printed: Vec<String> = printed.collect();
-    let (mut biomes, mut codes) =
-        (Vec::with_capacity(BIOME_COUNT.into()), Vec::with_capacity(BIOME_COUNT.into()));
+    let mut biomes = Vec::with_capacity(BIOME_COUNT.into());
     for (index, row) in (0..).zip(&file.biomes) {
         let place = format!("biomes[{index}]");
         check_equals(format!("{place}.id"), row.id, index)?;
-        check_code(&format!("{place}.code"), &row.code, &printed)?;
         biomes.push(card(&place, row)?);
-        codes.push(row.code.clone());
     }
-    unique("biomes", "code", &file.biomes, |row| row.code.clone())?;
     for (side, letter, rows) in [(0, 'A', &file.boards.a), (1, 'B', &file.boards.b)] {
         check_equals(format!("boards.{letter}"), rows.len(), CELL_COUNT.into())?;
         for (index, row) in (0..).zip(rows) {
@@ -69,20 +62,11 @@ pub(super) fn biomes(file: &File, entities: &[Entity]) -> CatalogueResult<(ByBio
             biomes.push(shown(&place, &row.types, &row.animals, row.water.get(), &row.effect)?);
         }
     }
-    codes.extend(printed);
     for biome in &mut biomes {
         let calls = (1..).zip(entities).filter(|(_, entity)| entity.called_by.is_on(biome));
         biome.calls = calls.map(|(id, _): (u8, _)| id).collect();
     }
-    Ok((ByBiome::new(biomes, Biome::NONE), codes))
-}
-
-/// Checks a code. Labels and texts write codes between spaces.
-fn check_code(place: &str, code: &str, printed: &[String]) -> CatalogueResult {
-    require(!code.is_empty(), place, || "is empty".into())?;
-    let is_one_word = !code.chars().any(|c| c.is_whitespace() || c.is_control());
-    require(is_one_word, place, || format!("{code:?} is not one word"))?;
-    require(!printed.iter().any(|cell| cell == code), place, || format!("`{code}` is a printed cell"))
+    Ok(ByBiome::new(biomes, Biome::NONE))
 }
 
 fn card(place: &str, row: &BiomeRow) -> CatalogueResult<Biome> {

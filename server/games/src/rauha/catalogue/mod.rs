@@ -11,7 +11,10 @@ use boardwire_kernel::catalogue::{CatalogueResult, read, require};
 use boardwire_kernel::{Components, Provenance};
 
 pub use pieces::Per;
-pub(super) use pieces::{Ability, Biome, Effect, Entity, LINES, Side, Stop, Symbols};
+pub(super) use pieces::{
+    ANIMALS, Ability, Biome, CELL_NAMES, Effect, Entity, LINE_NAMES, LINES, Side, Stop, Symbols, TYPES,
+    number,
+};
 pub(super) use tables::tables;
 
 use super::estimate::EstimateTables;
@@ -21,7 +24,7 @@ use super::state::{BiomeId, ByBiome, CARD_COUNT, CELL_COUNT, CellSet, EntityId};
 pub(super) const CARDS_PER_AGE: u8 = CARD_COUNT / 2;
 /// The number of all biomes: the cards, and the printed cells of both sides.
 pub(super) const BIOME_COUNT: u8 = CARD_COUNT + 2 * CELL_COUNT;
-/// The number of Divine Entities.
+/// The number of Entities.
 pub(super) const ENTITY_COUNT: u8 = 7;
 /// The number of stops of the Avatar.
 pub(super) const STOP_COUNT: u8 = 16;
@@ -37,9 +40,9 @@ pub(super) const fn printed_biome(side: u8, cell: u8) -> BiomeId {
 #[derive(Debug, Clone)]
 pub struct Catalogue {
     pub(super) biomes: ByBiome<Biome>,
-    /// A readable code of each biome, in the order of their ids.
+    /// The code of each card in texts and labels, C1 to C80, in the order of their ids.
     codes: Vec<String>,
-    /// A text of each biome's symbols and effect, in the same order. They are stored because texts use them often.
+    /// A text of each biome's symbols and effect, in the order of their ids. They are stored because texts use them often.
     descriptions: Vec<String>,
     /// The Entities, in the order of their ids.
     pub(super) entities: Vec<Entity>,
@@ -61,7 +64,7 @@ impl Components for Catalogue {
     fn read(json: &str) -> CatalogueResult<Self> {
         let file: rows::File = read(json)?;
         let entities = biomes::entities(&file.entities)?;
-        let (biomes, codes) = biomes::biomes(&file, &entities)?;
+        let biomes = biomes::biomes(&file, &entities)?;
         let track = track::track(&file.track)?;
         let mut abilities = [Effect::None.into(); 1 + ENTITY_COUNT as usize];
         for (ability, entity) in abilities[1..].iter_mut().zip(&entities) {
@@ -71,7 +74,7 @@ impl Components for Catalogue {
             estimate_tables: EstimateTables::new(&biomes, &abilities, &track),
             descriptions: biomes.up_to(BIOME_COUNT).iter().map(Biome::to_string).collect(),
             biomes,
-            codes,
+            codes: (1..=CARD_COUNT).map(|card| format!("C{card}")).collect(),
             entities,
             abilities,
             track,
@@ -96,8 +99,14 @@ impl Components for Catalogue {
 }
 
 impl Catalogue {
-    pub(super) fn code(&self, id: BiomeId) -> &str {
-        &self.codes[id.index() - 1]
+    /// Returns the code of a card.
+    pub(super) fn code(&self, card: BiomeId) -> &str {
+        &self.codes[card.index() - 1]
+    }
+
+    /// Returns the codes of all cards.
+    pub(super) fn codes(&self) -> &[String] {
+        &self.codes
     }
 
     /// Returns the text of a biome's symbols and effect.

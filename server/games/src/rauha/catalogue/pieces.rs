@@ -1,17 +1,27 @@
-//! The components as the rules use them: biomes, Divine Entities, the stops of the Avatar.
+//! The components as the rules use them: biomes, Entities, the stops of the Avatar.
 
 use serde::Deserialize;
 
-use crate::rauha::state::{CellSet, EntitySet};
+use crate::rauha::state::{CELL_COUNT, CellSet, EntitySet};
 
 /// The three rows, then the three columns.
 pub(in crate::rauha) const LINES: [[u8; 3]; 6] =
     [[0, 1, 2], [3, 4, 5], [6, 7, 8], [0, 3, 6], [1, 4, 7], [2, 5, 8]];
 
+/// The names of the lines, in the order of [`LINES`].
+pub(in crate::rauha) const LINE_NAMES: [&str; 6] =
+    ["N row", "mid row", "S row", "W column", "mid column", "E column"];
+
+/// The names of the cells.
+pub(in crate::rauha) const CELL_NAMES: [&str; CELL_COUNT as usize] =
+    ["NW", "N", "NE", "W", "mid", "E", "SW", "S", "SE"];
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::rauha) enum Type {
-    Crystal,
+    /// The crystal symbol. Texts call it quartz, because seats pay with crystals.
+    #[serde(rename = "crystal")]
+    Quartz,
     Forest,
     Mushroom,
     Mountain,
@@ -20,7 +30,7 @@ pub(in crate::rauha) enum Type {
 }
 
 /// The names of the types, in the order of [`Type`].
-pub(in crate::rauha) const TYPES: [&str; 5] = ["crystal", "forest", "mushroom", "mountain", "desert"];
+pub(in crate::rauha) const TYPES: [&str; 5] = ["quartz", "forest", "mushroom", "mountain", "desert"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -56,10 +66,21 @@ impl Per {
     pub(in crate::rauha) const ALL: [Self; 6] =
         [Self::Flying, Self::Land, Self::Marine, Self::Spore, Self::Water, Self::BestAnimal];
 
-    /// Returns the name of the thing counted.
+    /// Returns the name of the thing counted, as in the columns of the tables.
     pub(in crate::rauha) fn words(self) -> &'static str {
         ["flying", "land", "marine", "Spore", "water", "best animal"][self as usize]
     }
+
+    /// Returns the name of the thing counted in texts.
+    fn thing(self) -> &'static str {
+        ["flying", "land", "marine", "Spore", "Water Source", "most frequent animal"][self as usize]
+    }
+}
+
+/// Returns a number of things as text.
+pub(in crate::rauha) fn number(number: impl Into<u16>, thing: &str) -> String {
+    let number = number.into();
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 /// The effect of activating a biome or an Entity.
@@ -108,6 +129,15 @@ impl Effect {
         }
     }
 
+    /// Returns the crystals of a seat after the effect. The seat must meet its cost.
+    pub(in crate::rauha) fn crystals_after(self, crystals: u16) -> u16 {
+        match self {
+            Self::Gain(gain) => crystals + u16::from(gain),
+            Self::BuyPoints { cost, .. } | Self::BuySpore { cost } => crystals - u16::from(cost),
+            Self::None | Self::Score(_) | Self::PointsPer(..) | Self::Water(_) => crystals,
+        }
+    }
+
     /// Returns the Water Sources it adds while held.
     pub(in crate::rauha) fn water(self) -> u8 {
         match self {
@@ -124,14 +154,16 @@ impl Effect {
 
 impl std::fmt::Display for Effect {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
+        match *self {
             Self::None => f.write_str("no effect"),
-            Self::Gain(crystals) => write!(f, "+{crystals} crystals"),
-            Self::Score(points) => write!(f, "+{points} points"),
-            Self::PointsPer(per, points) => write!(f, "+{points} per {}", per.words()),
-            Self::BuyPoints { cost, points } => write!(f, "pay {cost}: +{points} points"),
-            Self::BuySpore { cost } => write!(f, "pay {cost}: Spore"),
-            Self::Water(sources) => write!(f, "{sources} water while held"),
+            Self::Gain(crystals) => write!(f, "+{}", number(crystals, "crystal")),
+            Self::Score(points) => write!(f, "+{}", number(points, "point")),
+            Self::PointsPer(per, points) => write!(f, "+{} per {}", number(points, "point"), per.thing()),
+            Self::BuyPoints { cost, points } => {
+                write!(f, "pay {}, +{}", number(cost, "crystal"), number(points, "point"))
+            }
+            Self::BuySpore { cost } => write!(f, "pay {}, +1 Spore", number(cost, "crystal")),
+            Self::Water(sources) => f.write_str(&number(sources, "Water Source")),
         }
     }
 }
@@ -206,17 +238,18 @@ impl Biome {
 /// Writes the biome's symbols, Water Sources and effect.
 impl std::fmt::Display for Biome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let types = TYPES.into_iter().zip(self.types).filter(|(_, is_shown)| *is_shown).map(|(kind, _)| kind);
-        let animals = ANIMALS.into_iter().zip(self.symbols.animals());
-        let animals = animals.flat_map(|(animal, times)| std::iter::repeat_n(animal, times.into()));
-        for (index, symbol) in types.chain(animals).enumerate() {
-            write!(f, "{}{symbol}", if index == 0 { "" } else { "+" })?;
-        }
-        let water = self.symbols.water();
-        if water > 0 {
-            write!(f, "+{water} water")?;
-        }
-        if self.ability.effect == Effect::None { Ok(()) } else { write!(f, ", {}", self.ability.effect) }
+        let types = TYPES.into_iter().zip(self.types).filter(|(_, is_shown)| *is_shown);
+        let types = types.map(|(kind, _)| kind.to_owned());
+        let animals = ANIMALS.into_iter().zip(self.symbols.animals()).filter(|(_, times)| *times > 0);
+        let animals = animals.map(|(animal, times)| match times {
+            1 => animal.to_owned(),
+            times => format!("{times} {animal}"),
+        });
+        let water = Some(self.symbols.water()).filter(|&water| water > 0);
+        let water = water.map(|water| number(water, "Water Source"));
+        let shown: Vec<String> = types.chain(animals).chain(water).collect();
+        f.write_str(&shown.join(", "))?;
+        if self.ability.effect == Effect::None { Ok(()) } else { write!(f, ": {}", self.ability.effect) }
     }
 }
 

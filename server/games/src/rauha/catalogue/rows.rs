@@ -93,7 +93,6 @@ pub(super) struct CellRow {
 #[derive(Deserialize)]
 pub(super) struct BiomeRow {
     pub(super) id: u8,
-    pub(super) code: String,
     pub(super) cost: BoundedU8<0, 20>,
     #[serde(deserialize_with = "present")]
     pub(super) cells: Option<Vec<Cell>>,

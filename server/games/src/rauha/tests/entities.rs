@@ -1,4 +1,4 @@
-//! Step 3: Divine Entities.
+//! Step 3: Entities.
 
 use boardwire_kernel::Seat;
 
@@ -24,7 +24,7 @@ fn placed(covered: &[(usize, u8)], card: u8, cell: u8) -> TestState {
 
 #[test]
 fn a_symbol_in_three_cells_of_the_row_or_column_calls_its_entity() {
-    // RA-6.1: row 1 of side A begins with a crystal; 2 is crystal and flying, 5 crystal and marine.
+    // RA-6.1: row 1 of side A begins with quartz; 2 is quartz and flying, 5 quartz and marine.
     let mut setup = TestState::keeping(3, 1, 2);
     setup.cells(0, board(&[(5, 5)])).hold(2, &["kiteet", "maa"]);
     setup.place(0, 4);
@@ -37,15 +37,15 @@ fn a_symbol_in_three_cells_of_the_row_or_column_calls_its_entity() {
 
 #[test]
 fn several_entities_at_once_may_be_welcomed() {
-    // RA-6.1: biome 37 shows forest, mushroom, flying and marine. Biome 38 shows crystal, mountain, flying and marine.
-    // Biome 35 shows crystal, mushroom, flying and land.
+    // RA-6.1: biome 37 shows forest, mushroom, flying and marine. Biome 38 shows quartz, mountain, flying and marine.
+    // Biome 35 shows quartz, mushroom, flying and land.
     let setup = placed(&[(0, 37), (1, 38), (5, 34), (8, 7)], 35, 2);
-    assert_eq!(setup.held(0), ["kiteet", "taivas"], "flying in the row, crystal in the column");
+    assert_eq!(setup.held(0), ["kiteet", "taivas"], "flying in the row, quartz in the column");
 }
 
 #[test]
 fn diagonals_and_deserts_call_no_entity() {
-    // RA-6.2: crystals are on the diagonal; column 0 and row 2 of side A have deserts.
+    // RA-6.2: quartz is on the diagonal; column 0 and row 2 of side A have deserts.
     let setup = placed(&[(0, 2), (4, 5)], 7, 8);
     assert!(setup.held(0).is_empty());
     let mut setup = TestState::keeping(3, 1, 33);
@@ -127,7 +127,7 @@ fn r1_a_line_that_was_complete_before_counts_with_the_placed_card() {
     let mut setup = TestState::keeping(3, 1, 39);
     setup.cells(0, board(&[(0, 2), (1, 5), (2, 7)])).hold(1, &["kiteet"]);
     setup.place(0, 1);
-    assert_eq!(setup.held(0), ["kiteet"], "39 is a crystal too, so the row is complete as before");
+    assert_eq!(setup.held(0), ["kiteet"], "39 is quartz too, so the row is complete as before");
     assert!(setup.held(1).is_empty());
 }
 

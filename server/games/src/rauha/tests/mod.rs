@@ -10,6 +10,7 @@ mod histories;
 mod knowledge;
 mod placing;
 mod play;
+mod reports;
 mod scoring;
 mod text;
 
@@ -180,9 +181,9 @@ impl TestState {
         self.game.outcome(&self.state)
     }
 
-    /// Every seat drafts the lowest card of its pack.
+    /// Every seat that has not chosen drafts the lowest card of its pack.
     fn draft_lowest(&mut self) -> &mut Self {
-        for seat in Seat::all(self.game.seats) {
+        for seat in self.game.pending(&self.state).iter() {
             let card = self.game.hand(&self.state, seat)[0];
             self.act(seat.number(), Action::Draft { card });
         }
@@ -191,8 +192,12 @@ impl TestState {
 
     /// Every seat drafts its lowest card, takes crystals for it and activates nothing.
     fn idle_turn(&mut self) -> &mut Self {
+        self.draft_lowest().idle_rest()
+    }
+
+    /// Every seat takes crystals for its kept card and activates nothing.
+    fn idle_rest(&mut self) -> &mut Self {
         let stop = self.state.stop;
-        self.draft_lowest();
         while self.state.stop == stop {
             let acting_seat = self.game.acting_seat(&self.state).number();
             let action = match self.state.phase {
