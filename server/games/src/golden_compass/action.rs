@@ -10,6 +10,7 @@ use super::limits::{
     CARD_TYPES, COLLECTING, DAEMONS, FREE_STEPS, MAX_SEATS, OPTIONS, SYMBOLS, TILE_VALUES, TOKENS, byte,
 };
 use super::state::SetKind;
+use super::text::counted;
 
 /// An action of The Golden Compass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,45 +151,53 @@ pub(super) fn actions(catalogue: &Catalogue) -> ActionSpace {
     let single = |label: &'static str| move |_| label.to_owned();
     // A catalogue may have fewer rows than the box. Unused actions still have an index.
     let row = |names: &[String], row: u8| {
-        names.get(usize::from(row) - 1).cloned().unwrap_or_else(|| format!("nothing ({row})"))
+        names.get(usize::from(row) - 1).cloned().unwrap_or_else(|| format!("nothing (row {row})"))
     };
     let cards: Vec<_> = catalogue.cards.iter().map(|card| card.name.clone()).collect();
     let tiles: Vec<_> = catalogue.tiles.iter().map(|tile| tile.value.to_string()).collect();
-    let keep = |which| format!("keep the {} character", if which == 0 { "first" } else { "second" });
-    let back = |city| format!("steal a token of {}", catalogue.city(CityId::new(city)).name);
+    let back = |city| format!("steal a token with the back of {}", catalogue.city(CityId::new(city)).name);
+
     ActionSpace::new()
-        .add_range(KEEP, keep)
+        .add_range(KEEP, |which| format!("keep the {} dealt character as ally", ordinal(which)))
         .add_range(RED, single("choose red"))
         .add_range(BLUE, single("choose light blue"))
-        .add_range(ALETHIOMETER, single("alethiometer: lay a compass tile"))
-        .add_range(MAGISTERIUM, single("Magisterium: name who takes the airship"))
-        .add_range(ALLY, single("use the ally's power"))
-        .add_range(DUST, single("take a dust tile"))
-        .add_range(GIVE_UP, single("give up the action"))
-        .add_range(OPPONENT, |left| format!("name the seat {left} to the left"))
+        .add_range(ALETHIOMETER, single("alethiometer: lay compass tiles"))
+        .add_range(MAGISTERIUM, single("Magisterium: name the seat that takes the airship"))
+        .add_range(ALLY, single("ally: use its power"))
+        .add_range(DUST, single("dust: take a dust tile"))
+        .add_range(GIVE_UP, single("take no light-blue action"))
+        .add_range(OPPONENT, |left| format!("name the opponent {} to your left", counted(left, "seat")))
         .add_range(STEAL_WITH_BACK, back)
         .add_range(PAIR, |id| format!("play a pair of {}", row(&catalogue.daemons, id)))
         .add_range(TRIPLET, |id| format!("play a triplet of {}", row(&catalogue.symbols, id)))
-        .add_range(SPIES, single("play two flying spies"))
-        .add_range(WILD_PAIR, single("play any two cards as a pair"))
-        .add_range(SHORT_TRIPLET, |id| format!("play two {} as a triplet", row(&catalogue.symbols, id)))
+        .add_range(SPIES, single("play a pair of flying spies"))
+        .add_range(WILD_PAIR, single("play a wild pair"))
+        .add_range(SHORT_TRIPLET, |id| format!("play a short triplet of {}", row(&catalogue.symbols, id)))
         .add_range(END_TURN, single("end the turn"))
-        .add_range(CARD, |id| format!("card {}", row(&cards, id)))
+        .add_range(CARD, |id| format!("discard {}", row(&cards, id)))
         .add_range(TOKEN, |token| token_label(catalogue, token))
-        .add_range(PAY_CARDS, single("airship: pay cards"))
+        .add_range(PAY_CARDS, single("airship: discard cards"))
         .add_range(GIVE_TILE, single("airship: give up a truth tile"))
-        .add_range(TILE, |id| format!("take a truth tile of {}", row(&tiles, id)))
-        .add_range(STEPS, |steps| format!("advance Lyra by {steps}"))
-        .add_range(CHOOSE, |option| format!("option {}", option + 1))
-        .add_range(PAY, single("pay the cost"))
-        .add_range(DECLINE, single("decline the cost"))
+        .add_range(TILE, |id| format!("take a truth tile worth {}", row(&tiles, id)))
+        .add_range(STEPS, |steps| format!("advance Lyra by {}", counted(steps, "space")))
+        .add_range(CHOOSE, |option| format!("carry out the {} option of the effect", ordinal(option)))
+        .add_range(PAY, single("pay the cost of the effect"))
+        .add_range(DECLINE, single("decline the cost of the effect"))
+}
+
+/// Returns the word for a place in an order, counted from 0. No order of equal tokens is longer.
+fn ordinal(at: u8) -> &'static str {
+    ["first", "second", "third", "fourth", "fifth", "sixth"][usize::from(at)]
 }
 
 /// Returns the label of a token action. Of equal tokens only the first is ever legal; the rest still have an index.
 fn token_label(catalogue: &Catalogue, id: u8) -> String {
-    match catalogue.tokens.get(usize::from(id) - 1) {
-        Some(token) if token.kind.get() == id => format!("lay out {}", token.name),
-        Some(token) => format!("lay out {} (copy {})", token.name, id - 1),
-        None => format!("lay out nothing ({id})"),
+    let Some(token) = catalogue.tokens.get(usize::from(id) - 1) else {
+        return format!("lay out nothing (row {id})");
+    };
+    let before = catalogue.tokens[..usize::from(id) - 1].iter().filter(|other| other.kind == token.kind);
+    match u8::try_from(before.count()).expect("few tokens") {
+        0 => format!("lay out the {}", token.name),
+        before => format!("lay out the {} {}", ordinal(before), token.name),
     }
 }

@@ -18,8 +18,8 @@ use super::limits::{
 };
 use super::memory::{Memory, TABLE, seat_bit};
 use super::state::{Decision, SeatState, State, TargetReason, tokens_of};
+pub(super) use words::Sizes;
 use words::{DECISIONS, KEPT, SETS, decision, partial_set_code};
-pub(super) use words::{Sizes, decision_words};
 
 /// The largest number of a reshuffle in a memory. There is at most one per hidden place.
 const MAX_RESHUFFLE: u16 = 48;
@@ -70,26 +70,10 @@ impl<const N: usize> ViewContext<'_, N> {
         }
     }
 
-    /// Returns where each token may be: a seat's view reads its memory, the public view infers it from the backs.
-    fn token_places(&self) -> [u8; TOKENS] {
-        if self.seat_order.viewer() != Viewer::Public {
-            return self.memory().tokens;
-        }
-        let mut places = [0; TOKENS];
-        for (at, city) in self.game.catalogue().collecting().iter().enumerate() {
-            let mut may_be = if self.state.city_tokens[at].is_empty() { 0 } else { TABLE };
-            for &seat in self.seat_order.seats() {
-                may_be |= if self.state.seats[seat].backs[at] > 0 { seat_bit(seat) } else { 0 };
-            }
-            tokens_of(city.tokens).for_each(|token| places[token.index() - 1] = may_be);
-        }
-        places
-    }
-
     /// Returns the code of each token: where it is or may be. The codes of equal tokens are sorted to reveal nothing.
     fn token_codes(&self) -> [u8; TOKENS] {
-        let mut codes = self
-            .token_places()
+        let places = self.game.token_places(self.state, self.seat_order.viewer());
+        let mut codes = places
             .map(|places| 2 * self.rotate_to_viewer(places & (TABLE - 1)) + u8::from(places & TABLE != 0));
         for (seat, first) in self.seat_order.seats().iter().zip((2 << N..).step_by(PLACING)) {
             for token in tokens_of(self.state.seats[*seat].laid_out) {
@@ -173,6 +157,22 @@ impl GoldenCompass {
             | Decision::Sets
             | Decision::Over => 0,
         }
+    }
+
+    /// Returns where each token may be, as in a memory. A seat remembers it, the public infers it from the backs.
+    pub(super) fn token_places(&self, state: &State, viewer: Viewer) -> [u8; TOKENS] {
+        if let Viewer::Seat(seat) = viewer {
+            return state.memory[seat].tokens;
+        }
+        let mut places = [0; TOKENS];
+        for (at, city) in self.catalogue().collecting().iter().enumerate() {
+            let mut may_be = if state.city_tokens[at].is_empty() { 0 } else { TABLE };
+            for seat in self.all_seats().filter(|&seat| state.seats[seat].backs[at] > 0) {
+                may_be |= seat_bit(seat);
+            }
+            tokens_of(city.tokens).for_each(|token| places[token.index() - 1] = may_be);
+        }
+        places
     }
 
     /// Returns the number of tokens that lie at each of the first four cities.

@@ -95,11 +95,6 @@ impl Op {
             Self::ChooseOne { count, .. } => (14, count),
         }
     }
-
-    /// Returns its kind as the catalogue spells it.
-    pub(in crate::golden_compass) fn kind(self) -> &'static str {
-        KINDS[usize::from(self.numbers().0)]
-    }
 }
 
 /// The effect lists of all characters, one after another.

@@ -56,9 +56,9 @@ fn face(card: &rows::Card, daemons: &[String], symbols: &[String], place: &str) 
     };
     Ok(match card {
         rows::Card::Joker { count } => plain("joker", true, *count),
-        rows::Card::FlyingSpy { count } => plain("spy", false, *count),
+        rows::Card::FlyingSpy { count } => plain("flying spy", false, *count),
         rows::Card::Ordinary { daemon, symbol, also_spy, count } => CardType {
-            name: format!("{daemon}.{symbol}{}", if *also_spy { ".spy" } else { "" }),
+            name: format!("{daemon} {symbol}{}", if *also_spy { " (flying spy)" } else { "" }),
             daemon: Some(DaemonId::new(find(daemons, daemon, format!("{place}.daemon"))?)),
             symbol: Some(SymbolId::new(find(symbols, symbol, format!("{place}.symbol"))?)),
             is_joker: false,
@@ -81,14 +81,13 @@ pub(super) fn tokens(rows: &Rows, cities: &mut [City]) -> CatalogueResult<Vec<To
         let set = &sets[row].tokens;
         check_equals(format!("{place} (length)"), set.len(), usize::from(here.slots))?;
         for (at, token) in set.iter().enumerate() {
-            let (value, face) = match *token {
-                rows::TokenRow::Points { value } => (value, value.to_string()),
-                rows::TokenRow::Alethiometer => (0, "alethiometer".into()),
+            let (value, name) = match *token {
+                rows::TokenRow::Points { value } => (value, format!("{} token worth {value}", here.name)),
+                rows::TokenRow::Alethiometer => (0, format!("{} alethiometer token", here.name)),
             };
             check_range(format!("{place}[{at}].value"), value, 0, VALUE)?;
             require(tokens.len() < TOKENS, place.as_str(), || format!("more than {TOKENS} tokens in all"))?;
             let id = TokenId::new(super::count_of(&tokens) + 1);
-            let name = format!("{}.{face}", here.id);
             let kind = tokens.iter().find(|other| other.name == name).map_or(id, |other| other.kind);
             here.tokens.insert(id);
             let is_alethiometer = matches!(token, rows::TokenRow::Alethiometer);
@@ -118,7 +117,6 @@ pub(super) fn characters(
             period,
             magisterium: character.magisterium.get(),
             power: lists.list(&character.effects, allowed, 1, &place("effects"))?,
-            text: character.text.clone(),
         });
     }
     let dealt = 2 * usize::from(rows.setup.max_players.get());

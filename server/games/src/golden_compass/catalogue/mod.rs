@@ -54,7 +54,7 @@ pub(super) struct Axis {
 /// A type of Lyra card.
 #[derive(Debug, Clone)]
 pub(super) struct CardType {
-    /// `hawk.baby`, `joker` or `spy`.
+    /// `hawk baby`, `joker` or `flying spy`.
     pub(super) name: String,
     pub(super) daemon: Option<DaemonId>,
     pub(super) symbol: Option<SymbolId>,
@@ -67,7 +67,7 @@ pub(super) struct CardType {
 /// An experience token; equal tokens of a city share `kind`.
 #[derive(Debug, Clone)]
 pub(super) struct Token {
-    /// `london.4` or `london.alethiometer`.
+    /// `London token worth 4` or `London alethiometer token`.
     pub(super) name: String,
     /// The city whose back it has.
     pub(super) city: CityId,
@@ -99,7 +99,6 @@ pub(super) struct Character {
     pub(super) period: u8,
     pub(super) magisterium: u8,
     pub(super) power: EffectList,
-    pub(super) text: String,
 }
 
 /// The truth tiles of one value.

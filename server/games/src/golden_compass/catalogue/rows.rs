@@ -194,8 +194,6 @@ pub(super) struct CharacterRow {
     pub(super) period: String,
     pub(super) magisterium: BoundedU8<0, MAGISTERIUM>,
     pub(super) effects: Vec<Effect>,
-    #[serde(default)]
-    pub(super) text: String,
 }
 
 #[derive(Deserialize)]

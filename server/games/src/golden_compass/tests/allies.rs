@@ -41,7 +41,7 @@ fn the_magisterium_value_is_the_sum_of_both_cards_and_public() {
 fn the_action_comes_first_and_both_parts_may_be_given_up() {
     // GC-8.1, GC-R10
     let mut table = Table::new(2);
-    table.hand(0, &["hawk.baby", "hawk.madonna"]);
+    table.hand(0, &["hawk baby", "hawk madonna"]);
     table.light_blue();
     assert!(!table.offers(Action::Play(SetKind::Pair(DaemonId::new(6)))) && table.offers(Action::GiveUp));
     table.play(&[Action::GiveUp]);
@@ -116,7 +116,7 @@ fn effects_come_in_order_and_impossible_ones_are_skipped() {
     let mut table = Table::new(2);
     table.state.airship = Some(seat(1));
     table.ally(0, "Fra Pavel");
-    table.hand(1, &["hawk.baby"]);
+    table.hand(1, &["hawk baby"]);
     table.light_blue();
     table.play(&[Action::Ally]);
     assert_eq!(
@@ -125,7 +125,7 @@ fn effects_come_in_order_and_impossible_ones_are_skipped() {
         "the airship effect is skipped"
     );
     table.play(&[Action::Opponent(1)]);
-    assert_eq!(table.names(0), ["hawk.baby"]);
+    assert_eq!(table.names(0), ["hawk baby"]);
     table.light_blue();
     assert!(!table.offers(Action::Ally), "nothing it could change");
 }
@@ -135,20 +135,20 @@ fn iorek_byrnison_without_a_token_to_steal_is_not_offered_with_one_the_cost_is_a
     // GC-8.3, GC-8.4
     let mut table = Table::in_period(2, 1);
     table.ally(0, "Iorek Byrnison");
-    table.hand(0, &["hawk.baby", "joker", "spy"]);
+    table.hand(0, &["hawk baby", "joker", "flying spy"]);
     table.light_blue();
     assert!(!table.offers(Action::Ally));
-    table.tokens(1, &["london.3"]);
+    table.tokens(1, &["London token worth 3"]);
     assert!(table.offers(Action::Ally));
     table.play(&[Action::Ally]);
     assert_eq!(table.legal(), [Action::Pay, Action::Decline]);
     table.play(&[Action::Pay]);
     assert_eq!(table.legal().len(), 3, "any card of the hand");
-    table.play_cards(&["spy"]);
+    table.play_cards(&["flying spy"]);
     table.play(&[Action::Opponent(1), Action::StealWithBack(CityId::new(2))]);
     assert_eq!((table.state.active_seat().tokens.len(), table.state.decision), (1, Decision::Sets));
     table.hand(0, &[]);
-    table.tokens(1, &["london.4"]);
+    table.tokens(1, &["London token worth 4"]);
     table.light_blue();
     assert!(!table.offers(Action::Ally), "the cost cannot be paid");
 }
@@ -158,7 +158,7 @@ fn a_declined_cost_ends_its_own_list_and_no_other() {
     // GC-8.4
     let mut table = Table::in_period(2, 2);
     table.ally(0, "Thorold");
-    table.hand(0, &["hawk.baby"]);
+    table.hand(0, &["hawk baby"]);
     table.light_blue();
     table.play(&[Action::Ally, Action::Choose(1), Action::Decline]);
     assert_eq!(table.state.decision, Decision::Steps { max: 1 }, "the effect after the choice still happens");
@@ -190,13 +190,14 @@ fn hester_lyra_one_space_before_the_objective_the_free_advance_offers_0_or_1() {
 fn the_hand_limit_applies_after_every_effect() {
     // GC-8.5, GC-R9
     let mut table = Table::in_period(2, 1);
-    let hand = ["ermine.baby", "wildcat.baby", "mouse.baby", "moth.baby", "hawk.baby", "polecat.baby", "spy"];
+    let hand =
+        ["ermine baby", "wildcat baby", "mouse baby", "moth baby", "hawk baby", "polecat baby", "flying spy"];
     table.hand(0, &hand);
     table.ally(0, "Lee Scoresby");
     table.light_blue();
     table.play(&[Action::Ally]);
     assert_eq!((table.state.decision, table.state.active_seat().hand.len()), (Decision::DiscardToLimit, 10));
-    table.play_cards(&["spy", "ermine.baby", "wildcat.baby"]);
+    table.play_cards(&["flying spy", "ermine baby", "wildcat baby"]);
     assert_eq!(table.state.decision, Decision::Steps { max: 2 });
 }
 
@@ -207,22 +208,22 @@ fn the_text_shows_up_to_255_rights() {
     (table.state.wild_pair_rights, table.state.short_triplet_rights) = (u8::MAX, u8::MAX);
     let mut text = String::new();
     table.game.text(&table.state, Seat::FIRST.into(), &mut text).expect("memory");
-    assert!(text.contains("rights: 255 wild pairs, 255 short triplets"), "{text}");
+    assert!(text.contains("rights left in this turn: 255 wild pairs, 255 short triplets"), "{text}");
 }
 
 #[test]
 fn draw_and_keep_discards_from_the_cards_just_drawn() {
     // GC-8.6
     let mut table = Table::new(2);
-    table.hand(0, &["hawk.baby"]);
+    table.hand(0, &["hawk baby"]);
     table.ally(0, "The Librarian");
     table.scripted(streams::CARDS, &[0, 0, 0]);
     table.light_blue();
     table.play(&[Action::Ally]);
-    let drawn = ["ermine.madonna", "ermine.thunderbolt", "ermine.baby"];
+    let drawn = ["ermine madonna", "ermine thunderbolt", "ermine baby"];
     let offered: Vec<Action> = drawn.iter().map(|name| Action::Card(table.card(name))).collect();
     assert_eq!(table.legal(), offered, "not the card held before");
-    table.play_cards(&["ermine.baby"]);
+    table.play_cards(&["ermine baby"]);
     assert_eq!((table.state.decision, table.state.active_seat().hand.len()), (Decision::Sets, 3));
 }
 
@@ -231,13 +232,13 @@ fn cards_are_taken_at_random_and_known_to_thief_and_victim_only() {
     // GC-8.6, GC-R38
     let mut table = Table::new(3);
     table.ally(0, "Tony Costa");
-    table.hand(1, &["hawk.baby", "joker", "spy"]);
+    table.hand(1, &["hawk baby", "joker", "flying spy"]);
     table.scripted(streams::STOLEN_CARDS, &[2]);
     table.chance.extend(streams::CARDS, [0]);
     table.light_blue();
     table.play(&[Action::Ally, Action::Opponent(1)]);
-    assert!(table.names(0).contains(&"spy".to_owned()), "the third of the hand in order of types");
-    let spy = table.card("spy");
+    assert!(table.names(0).contains(&"flying spy".to_owned()), "the third of the hand in order of types");
+    let spy = table.card("flying spy");
     let knows = |viewer: u8| {
         let taken = table.state.memory[seat(viewer)].taken();
         taken.iter().any(|taken| taken.card == spy.get() && taken.is_certain(seat(0)))
@@ -248,7 +249,9 @@ fn cards_are_taken_at_random_and_known_to_thief_and_victim_only() {
         table.game.text(&table.state, Seat::new(seat).into(), &mut text).expect("memory");
         text
     };
-    assert!(text(1).contains("taken from you: spy") && !text(2).contains("taken from you"));
+    assert!(
+        text(1).contains("taken from your hand, now with seat 0: flying spy") && !text(2).contains("taken")
+    );
 }
 
 #[test]
@@ -291,7 +294,7 @@ fn a_cost_too_high_or_for_nothing_is_not_asked_and_ends_its_list() {
             json!([effect("draw", 1), effect("spend_cards", cost), effect(bought, 1)]);
         let mut table = Table::by(&file, 2);
         table.ally(0, "Roger Parslow");
-        table.hand(0, &["hawk.baby"]);
+        table.hand(0, &["hawk baby"]);
         table.light_blue();
         table.play(&[Action::Ally]);
         let acting = table.state.active_seat();
@@ -311,7 +314,7 @@ fn a_cost_of_two_cards_is_paid_with_two_one_by_one() {
     file["characters"]["list"][0]["effects"] = json!([effect("spend_cards", 2), effect("place_compass", 1)]);
     let mut table = Table::by(&file, 2);
     table.ally(0, "Roger Parslow");
-    table.hand(0, &["hawk.baby", "moth.baby", "ermine.baby"]);
+    table.hand(0, &["hawk baby", "moth baby", "ermine baby"]);
     table.light_blue();
     table.play(&[Action::Ally, Action::Pay]);
     for left in [2, 1] {

@@ -19,7 +19,7 @@ fn a_deck_has_every_daemon_with_every_symbol_and_as_many_decks_as_the_seats_need
     }
     let cards = Table::new(2).game.catalogue().cards.clone();
     let count = |name| cards.iter().find(|card| card.name == name).map(|card| card.count);
-    assert_eq!((count("joker"), count("spy")), (Some(2), Some(4)));
+    assert_eq!((count("joker"), count("flying spy")), (Some(2), Some(4)));
 }
 
 #[test]

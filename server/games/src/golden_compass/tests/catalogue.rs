@@ -17,23 +17,24 @@ fn the_default_action_space_is_the_suggested_one() {
     let game = testkit::table::<GoldenCompass>(2, &[]);
     let labels = &game.info().actions;
     for (index, label) in [
-        (0, "keep the first character"),
+        (0, "keep the first dealt character as ally"),
         (3, "choose light blue"),
-        (8, "give up the action"),
-        (9, "name the seat 1 to the left"),
-        (12, "steal a token of Jordan College"),
+        (8, "take no light-blue action"),
+        (9, "name the opponent 1 seat to your left"),
+        (12, "steal a token with the back of Jordan College"),
         (16, "play a pair of ermine"),
         (24, "play a triplet of madonna"),
-        (28, "play two flying spies"),
-        (30, "play two madonna as a triplet"),
+        (28, "play a pair of flying spies"),
+        (30, "play a short triplet of madonna"),
         (34, "end the turn"),
-        (35, "card ermine.madonna"),
-        (69, "lay out jordan_college.3"),
-        (93, "airship: pay cards"),
-        (95, "take a truth tile of 1"),
-        (103, "advance Lyra by 0"),
-        (107, "option 1"),
-        (110, "decline the cost"),
+        (35, "discard ermine madonna"),
+        (69, "lay out the Jordan College token worth 3"),
+        (70, "lay out the second Jordan College token worth 3"),
+        (93, "airship: discard cards"),
+        (95, "take a truth tile worth 1"),
+        (103, "advance Lyra by 0 spaces"),
+        (107, "carry out the first option of the effect"),
+        (110, "decline the cost of the effect"),
     ] {
         assert_eq!(labels.label(index), Some(label));
     }

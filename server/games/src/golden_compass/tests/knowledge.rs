@@ -35,8 +35,8 @@ fn cards_of_another_hand_show_in_nothing_but_their_number() {
     // GC-13.1
     let mut one = Table::new(3);
     let mut other = Table::new(3);
-    one.hand(1, &["hawk.baby", "joker"]);
-    other.hand(1, &["spy", "moth.madonna"]);
+    one.hand(1, &["hawk baby", "joker"]);
+    other.hand(1, &["flying spy", "moth madonna"]);
     for seat in [0, 2] {
         assert_eq!(shown(&one, seat), shown(&other, seat));
     }
@@ -49,8 +49,8 @@ fn a_card_drawn_a_token_taken_and_a_token_stolen_show_to_those_who_saw_them() {
     let table = Table::new(3);
     let after = |stream: usize, outcome: u8, play: &dyn Fn(&mut Table)| {
         let mut table = table.copied();
-        table.tokens(1, &["bolvangar.7", "bolvangar.4"]);
-        table.hand(0, &["hawk.baby", "hawk.madonna", "spy", "spy"]);
+        table.tokens(1, &["Bolvangar token worth 7", "Bolvangar token worth 4"]);
+        table.hand(0, &["hawk baby", "hawk madonna", "flying spy", "flying spy"]);
         table.scripted(stream, &[outcome]);
         play(&mut table);
         table
@@ -95,7 +95,7 @@ fn a_card_stolen_shows_to_thief_and_victim_only() {
     let stolen = |rank: u8| {
         let mut table = Table::in_period(3, 2);
         table.ally(0, "The Tartar Officer");
-        table.hand(1, &["hawk.baby", "moth.madonna"]);
+        table.hand(1, &["hawk baby", "moth madonna"]);
         table.scripted(streams::STOLEN_CARDS, &[rank]);
         table.light_blue();
         table.play(&[Action::Ally, Action::Opponent(1)]);
@@ -140,7 +140,7 @@ fn truth_and_dust_tiles_show_to_all() {
     for seat in 0..3 {
         let mut text = String::new();
         table.game.text(&table.state, Seat::new(seat).into(), &mut text).expect("memory");
-        assert!(text.contains("truth tiles: 2 of 4") && text.contains("dust 2"), "{text}");
+        assert!(text.contains("2 dust tiles; truth tiles worth 4+4=8"), "{text}");
     }
 }
 
@@ -148,8 +148,8 @@ fn truth_and_dust_tiles_show_to_all() {
 fn resample_varies_hands_tokens_characters_and_fresh_cards() {
     // GC-13.1
     let mut table = Table::new(4);
-    table.hand(1, &["hawk.baby", "joker"]);
-    table.tokens(1, &["london.4", "london.alethiometer"]);
+    table.hand(1, &["hawk baby", "joker"]);
+    table.tokens(1, &["London token worth 4", "London alethiometer token"]);
     let all = samples(&table, 0, 200);
     let kinds = |value: &dyn Fn(&State) -> String| all.iter().map(value).collect::<BTreeSet<_>>().len();
     assert!(kinds(&|s| format!("{:?}", s.seats[seat(1)].hand)) > 100, "hands");
@@ -184,11 +184,11 @@ fn a_stolen_card_stays_known_to_its_last_owner_until_it_is_shown() {
     // GC-13.2
     let mut table = Table::in_period(2, 2);
     table.ally(0, "The Tartar Officer");
-    table.hand(0, &["moth.baby", "mouse.baby"]);
-    table.hand(1, &["hawk.baby"]);
+    table.hand(0, &["moth baby", "mouse baby"]);
+    table.hand(1, &["hawk baby"]);
     table.light_blue();
     table.play(&[Action::Ally, Action::Opponent(1)]);
-    let hawk = table.card("hawk.baby");
+    let hawk = table.card("hawk baby");
     assert!(samples(&table, 1, 100).iter().all(|s| s.seats[seat(0)].hand.count(hawk) == 1));
     table.game.discard(&mut table.state, seat(0), hawk, 0);
     assert!(samples(&table, 1, 100).iter().all(|s| s.seats[seat(0)].hand.count(hawk) == 0));
@@ -198,13 +198,13 @@ fn a_stolen_card_stays_known_to_its_last_owner_until_it_is_shown() {
 fn a_stolen_card_may_have_moved_on_when_a_third_seat_steals() {
     // GC-13.2
     let mut table = Table::new(3);
-    table.hand(1, &["hawk.baby"]);
-    table.hand(0, &["moth.baby", "mouse.baby"]);
+    table.hand(1, &["hawk baby"]);
+    table.hand(0, &["moth baby", "mouse baby"]);
     table.state.active = seat(0);
     table.game.steal_card(&mut table.state, seat(1), &mut table.chance);
     table.state.active = seat(2);
     table.game.steal_card(&mut table.state, seat(0), &mut table.chance);
-    let hawk = table.card("hawk.baby");
+    let hawk = table.card("hawk baby");
     let holders: BTreeSet<(u8, u8)> = samples(&table, 1, 200)
         .iter()
         .map(|s| (s.seats[seat(0)].hand.count(hawk), s.seats[seat(2)].hand.count(hawk)))
@@ -218,10 +218,10 @@ fn a_stolen_card_may_have_moved_on_when_a_third_seat_steals() {
 fn cards_of_a_discard_pile_that_came_back_are_in_no_hand_filled_before() {
     // GC-13.2
     let mut table = Table::new(2);
-    table.hand(1, &["hawk.baby", "moth.baby"]);
-    table.discarded(&["joker", "joker", "ermine.baby"]);
+    table.hand(1, &["hawk baby", "moth baby"]);
+    table.discarded(&["joker", "joker", "ermine baby"]);
     table.game.reshuffle_discard(&mut table.state);
-    let back = ["joker", "ermine.baby"].map(|name| table.card(name));
+    let back = ["joker", "ermine baby"].map(|name| table.card(name));
     let all = samples(&table, 0, 300);
     assert!(all.iter().all(|s| back.iter().all(|&card| s.seats[seat(1)].hand.count(card) == 0)));
     table.game.draw(&mut table.state, seat(1), 1, &mut table.chance, |_| ());
@@ -234,7 +234,7 @@ fn cards_of_a_discard_pile_that_came_back_are_in_no_hand_filled_before() {
 fn one_joker_came_back_and_one_never_showed_an_old_hand_holds_at_most_one() {
     // GC-13.2
     let mut table = Table::new(2);
-    table.hand(1, &["hawk.baby", "joker"]);
+    table.hand(1, &["hawk baby", "joker"]);
     table.discarded(&["joker"]);
     table.game.reshuffle_discard(&mut table.state);
     let joker = table.card("joker");
@@ -251,15 +251,15 @@ fn one_joker_came_back_and_one_never_showed_an_old_hand_holds_at_most_one() {
 fn every_copy_is_as_likely_in_a_hand() {
     // GC-13.1
     let mut table = Table::new(2);
-    table.hand(1, &["hawk.baby"]);
+    table.hand(1, &["hawk baby"]);
     let count = |card: &str, all: &[State]| {
         let card = table.card(card);
         all.iter().filter(|s| s.seats[seat(1)].hand.count(card) == 1).count()
     };
     let all = samples(&table, 0, 38_000);
-    assert!((900..1100).contains(&count("hawk.baby", &all)), "{}", count("hawk.baby", &all));
-    assert!((900..1100).contains(&count("moth.madonna", &all)));
-    assert!((3800..4200).contains(&count("spy", &all)), "four copies");
+    assert!((900..1100).contains(&count("hawk baby", &all)), "{}", count("hawk baby", &all));
+    assert!((900..1100).contains(&count("moth madonna", &all)));
+    assert!((3800..4200).contains(&count("flying spy", &all)), "four copies");
     assert!((1850..2150).contains(&count("joker", &all)), "two copies");
 }
 
@@ -267,7 +267,7 @@ fn every_copy_is_as_likely_in_a_hand() {
 fn a_stolen_token_is_known_to_thief_and_victim_and_others_know_its_back() {
     // GC-13.2, GC-R2
     let mut table = Table::new(3);
-    table.tokens(1, &["london.alethiometer", "london.6"]);
+    table.tokens(1, &["London alethiometer token", "London token worth 6"]);
     table.state.active = seat(0);
     table.scripted(streams::STOLEN_TOKENS, &[12]);
     table.game.steal_token(&mut table.state, seat(1), CityId::new(2), &mut table.chance);
@@ -289,7 +289,7 @@ fn a_stolen_token_is_known_to_thief_and_victim_and_others_know_its_back() {
 fn a_token_laid_out_is_no_longer_where_it_was_thought_to_be() {
     // GC-13.2, GC-R14
     let mut table = Table::in_period(2, 2);
-    table.tokens(1, &["london.4", "london.4", "london.6"]);
+    table.tokens(1, &["London token worth 4", "London token worth 4", "London token worth 6"]);
     table.state.active = seat(1);
     table.game.lay_token(&mut table.state, TokenId::new(8));
     let places = &table.state.memory[seat(0)].tokens;
@@ -332,10 +332,10 @@ fn memories_agree_with_the_board_in_every_sample_of_a_random_game() {
 fn the_public_sees_what_lies_open_and_of_tokens_the_backs() {
     // GC-13.1
     let mut table = Table::in_period(3, 2);
-    table.hand(0, &["hawk.baby", "joker"]);
-    table.discarded(&["spy", "moth.baby"]);
-    table.tokens(1, &["london.4", "london.alethiometer"]);
-    table.lay(2, 1, &["bolvangar.7"]);
+    table.hand(0, &["hawk baby", "joker"]);
+    table.discarded(&["flying spy", "moth baby"]);
+    table.tokens(1, &["London token worth 4", "London alethiometer token"]);
+    table.lay(2, 1, &["Bolvangar token worth 7"]);
     let field = |name: &str| {
         let layout = &table.game.info().public_layout;
         let mut view = vec![0; layout.bytes()];
@@ -362,5 +362,8 @@ fn the_public_sees_what_lies_open_and_of_tokens_the_backs() {
     let mut text = String::new();
     table.game.text(&table.state, Viewer::Public, &mut text).expect("memory");
     assert!(text.contains("seen by the public") && !text.contains("(you)"), "{text}");
-    assert!(text.contains("discard pile: 1 moth.baby, 1 spy") && text.contains("2 of London"), "{text}");
+    assert!(
+        text.contains("discard pile (2): moth baby, 1 flying spy") && text.contains("2 of London"),
+        "{text}"
+    );
 }

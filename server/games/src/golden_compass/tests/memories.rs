@@ -133,7 +133,7 @@ fn beyond_max_taken_the_least_certain_card_counts_as_hidden() {
 fn a_shown_card_removes_the_most_certain_entry_and_makes_the_others_less_certain() {
     // GC-13.2: two spies may be with seat 1 or 2, and one with seat 1 or 3. Then seat 1 shows a spy.
     let table = Table::new(4);
-    let (spy, hawk) = (table.card("spy"), table.card("hawk.baby"));
+    let (spy, hawk) = (table.card("flying spy"), table.card("hawk baby"));
     let blocks = &table.game.blocks;
     let mut memory = Memory::new(table.game.copies, table.game.catalogue().tokens.len());
     let steal = |memory: &mut Memory, thief: u8, card: CardId| {
@@ -162,9 +162,9 @@ fn a_shown_card_removes_the_most_certain_entry_and_makes_the_others_less_certain
 fn a_card_that_may_have_been_stolen_moves_with_the_share_of_one_card_of_the_hand() {
     // GC-13.2, GC-R38: one of five cards went from seat 1 to seat 2, then one of two from seat 2 to seat 3.
     let mut table = Table::new(4);
-    table.hand(1, &["moth.baby", "mouse.baby", "hawk.madonna", "spy"]);
+    table.hand(1, &["moth baby", "mouse baby", "hawk madonna", "flying spy"]);
     table.hand(2, &["joker"]);
-    table.hand(0, &["hawk.baby"]);
+    table.hand(0, &["hawk baby"]);
     let mut shares = Vec::new();
     for (thief, victim) in [(1, 0), (2, 1), (3, 2)] {
         table.state.active = seat(thief);
@@ -178,7 +178,7 @@ fn a_card_that_may_have_been_stolen_moves_with_the_share_of_one_card_of_the_hand
 fn a_card_may_move_from_the_largest_hand() {
     // GC-13.2, GC-R38: one of eleven cards.
     let table = Table::new(3);
-    let hawk = table.card("hawk.baby");
+    let hawk = table.card("hawk baby");
     let mut memory = Memory::new(table.game.copies, table.game.catalogue().tokens.len());
     memory.drew(table.game.blocks[hawk.index()]);
     memory.lost_card(seat(1), hawk, &table.game.blocks);
@@ -191,7 +191,7 @@ fn a_card_may_move_from_the_largest_hand() {
 fn shares_never_exceed_max_share() {
     // GC-13.2, GC-R38: seats 1 and 2 take each other's only card in turn. Then seat 1 has eleven cards.
     let table = Table::new(4);
-    let hawk = table.card("hawk.baby");
+    let hawk = table.card("hawk baby");
     let mut memory = Memory::new(table.game.copies, table.game.catalogue().tokens.len());
     memory.drew(table.game.blocks[hawk.index()]);
     memory.lost_card(seat(1), hawk, &table.game.blocks);

@@ -11,4 +11,5 @@ mod samples;
 mod sets;
 mod snapshots;
 mod support;
+mod texts;
 mod turns;

@@ -32,7 +32,7 @@ fn magisterium_value_3_and_3_cards_only_giving_up_a_tile_is_legal_with_4_both_ar
     table.state.seats[seat(1)].card_under_ally = table.state.seats[seat(0)].ally;
     let under = table.state.seats[seat(1)].card_under_ally.expect("a card under the ally");
     let value = 3 + usize::from(table.game.catalogue().character(under).magisterium);
-    let cards = ["hawk.baby", "hawk.madonna", "moth.baby", "mouse.baby", "joker", "spy", "spy"];
+    let cards = ["hawk baby", "hawk madonna", "moth baby", "mouse baby", "joker", "flying spy", "flying spy"];
     table.state.airship = Some(seat(1));
     table.hand(1, &cards[..value]);
     let mut richer = table.copied();
@@ -67,7 +67,7 @@ fn giving_up_a_tile_means_taking_one_and_the_other_stays() {
 fn compass_counts_2_0_2_0_hands_5_3_5_4_draft_order_2_0_3_1() {
     // GC-10.2, GC-R25
     let mut table = Table::new(4);
-    let cards = ["ermine.baby", "wildcat.baby", "mouse.baby", "moth.baby", "hawk.baby"];
+    let cards = ["ermine baby", "wildcat baby", "mouse baby", "moth baby", "hawk baby"];
     for (seat, (compass, hand)) in (0u8..).zip([(2, 5), (0, 3), (2, 5), (0, 4)]) {
         let suffixes = ["baby", "madonna", "thunderbolt", "hourglass"];
         let names: Vec<String> =
@@ -111,9 +111,9 @@ fn the_two_tiles_are_taken_one_after_the_other() {
 fn after_each_period_14_compass_tiles_again_hands_unchanged_and_every_other_card_in_the_draw_pile() {
     // GC-10.3, GC-R27
     let mut table = Table::new(2);
-    table.hand(1, &["hawk.baby", "joker"]);
-    table.discarded(&["spy", "moth.baby"]);
-    table.tokens(1, &["london.4"]);
+    table.hand(1, &["hawk baby", "joker"]);
+    table.discarded(&["flying spy", "moth baby"]);
+    table.tokens(1, &["London token worth 4"]);
     (table.state.seats[seat(0)].compass, table.state.seats[seat(0)].supply) = (3, 11);
     (table.state.seats[seat(1)].dust, table.state.dust) = (2, 6);
     end_of_period(&mut table);
@@ -121,7 +121,7 @@ fn after_each_period_14_compass_tiles_again_hands_unchanged_and_every_other_card
     let s = &table.state;
     assert_eq!((s.period, s.decision, s.lyra), (1, Decision::Keep, 9));
     assert!(s.seats.of(2).iter().all(|seat_state| (seat_state.supply, seat_state.compass) == (14, 0)));
-    assert_eq!(table.names(1), ["hawk.baby", "joker"]);
+    assert_eq!(table.names(1), ["hawk baby", "joker"]);
     let hands = s.seats[seat(0)].hand.len() + s.seats[seat(1)].hand.len();
     assert_eq!((s.deck.len(), s.discard.len()), (38 - hands, 0));
     assert_eq!((s.seats[seat(1)].dust, s.seats[seat(1)].tokens.len()), (2, 1));
@@ -161,8 +161,8 @@ fn no_passage_tile_is_in_the_bag_before() {
 fn two_alethiometers_laid_out_and_one_further_token_unplaced_3_points_each_6_in_all() {
     // GC-R29, GC-11.2
     let mut table = Table::in_period(2, 2);
-    table.lay(0, 0, &["london.alethiometer", "bolvangar.alethiometer"]);
-    table.tokens(0, &["london.6"]);
+    table.lay(0, 0, &["London alethiometer token", "Bolvangar alethiometer token"]);
+    table.tokens(0, &["London token worth 6"]);
     let points = table.game.score_parts(&table.state, seat(0));
     assert_eq!((points.alethiometer, points.experience, points.total()), (6, 0, 6));
 }
@@ -182,8 +182,8 @@ fn three_dust_tiles_and_2_passage_tiles_drawn_6_points_none_drawn_0() {
 fn truth_tiles_and_tokens_laid_out_score_their_numbers() {
     // GC-11.2
     let mut table = Table::in_period(2, 2);
-    table.lay(1, 0, &["london.4", "bolvangar.7"]);
-    table.tokens(1, &["bolvangar.6"]);
+    table.lay(1, 0, &["London token worth 4", "Bolvangar token worth 7"]);
+    table.tokens(1, &["Bolvangar token worth 6"]);
     table.state.seats[seat(1)].truth = tiles(&[(7, 1), (0, 2)]);
     let points = table.game.score_parts(&table.state, seat(1));
     assert_eq!((points.truth, points.experience, points.total()), (10, 11, 21));
@@ -200,7 +200,7 @@ fn no_seat_can_have_more_than_everything_there_is() {
 fn markers_do_not_count_for_the_draft() {
     // GC-R28
     let mut table = Table::in_period(2, 2);
-    table.lay(0, 0, &["london.4", "bolvangar.7"]);
+    table.lay(0, 0, &["London token worth 4", "Bolvangar token worth 7"]);
     (table.state.seats[seat(1)].compass, table.state.seats[seat(1)].supply) = (1, 13);
     assert_eq!(table.game.draft_order(&table.state)[0], seat(1));
 }

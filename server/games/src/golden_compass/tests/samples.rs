@@ -35,7 +35,7 @@ fn cards_taken_are_where_there_is_room_for_them() {
     // GC-13.2: one of the two cards was stolen again, so each of the two hands has one.
     let mut rng = RngStream::new(9, RESAMPLE_STREAM);
     let mut table = Table::new(3);
-    table.hand(0, &["ermine.baby", "hawk.baby"]);
+    table.hand(0, &["ermine baby", "hawk baby"]);
     for (thief, victim) in [(1, 0), (1, 0), (2, 1)] {
         steal(&mut table, thief, victim);
     }
@@ -45,20 +45,20 @@ fn cards_taken_are_where_there_is_room_for_them() {
     }
     // A card that is certainly with seat 1 is there in addition to its other cards.
     let mut table = Table::new(3);
-    table.hand(1, &["moth.baby", "mouse.baby"]);
-    table.hand(0, &["hawk.baby"]);
+    table.hand(1, &["moth baby", "mouse baby"]);
+    table.hand(0, &["hawk baby"]);
     steal(&mut table, 1, 0);
     for _ in 0..50 {
-        assert!(sampled(&table, &mut rng).seats[seat(1)].hand.contains(table.card("hawk.baby")));
+        assert!(sampled(&table, &mut rng).seats[seat(1)].hand.contains(table.card("hawk baby")));
     }
     // Seat 2 has shown the card that it stole, so it has only the cards that it just drew.
     let mut table = Table::new(3);
-    table.hand(1, &["moth.baby"]);
-    table.hand(0, &["hawk.baby"]);
+    table.hand(1, &["moth baby"]);
+    table.hand(0, &["hawk baby"]);
     table.scripted(streams::STOLEN_CARDS, &[0, 0]);
     table.chance.extend(streams::CARDS, [0, 0, 0]);
     steal(&mut table, 1, 0);
-    let (moth, hawk) = (table.card("moth.baby"), table.card("hawk.baby"));
+    let (moth, hawk) = (table.card("moth baby"), table.card("hawk baby"));
     steal(&mut table, 2, 1);
     assert!(table.state.seats[seat(2)].hand.contains(moth));
     table.game.discard(&mut table.state, seat(2), moth, 0);
@@ -70,12 +70,12 @@ fn cards_taken_are_where_there_is_room_for_them() {
     }
     // Ermine is with seat 1 or 2, hawk with seat 1 or 3, and seat 3 has no card.
     let mut table = Table::new(4);
-    table.hand(0, &["ermine.baby", "hawk.baby"]);
+    table.hand(0, &["ermine baby", "hawk baby"]);
     table.scripted(streams::STOLEN_CARDS, &[0; 4]);
     for (thief, victim) in [(1, 0), (2, 1), (3, 0), (1, 3)] {
         steal(&mut table, thief, victim);
     }
-    let ermine = table.card("ermine.baby");
+    let ermine = table.card("ermine baby");
     for _ in 0..50 {
         let places = sampled(&table, &mut rng).seats;
         assert!(places[seat(2)].hand.contains(ermine) && places[seat(1)].hand.contains(hawk));
@@ -87,7 +87,7 @@ fn other_seats_know_their_own_tokens_in_a_sample() {
     // GC-13.1
     let mut rng = RngStream::new(11, RESAMPLE_STREAM);
     let mut table = Table::new(3);
-    table.tokens(1, &["london.3", "bolvangar.7"]);
+    table.tokens(1, &["London token worth 3", "Bolvangar token worth 7"]);
     let sample = sampled(&table, &mut rng);
     for other in [1, 2].map(seat) {
         for token in 1..=24u8 {
@@ -103,9 +103,9 @@ fn other_seats_know_what_lies_open_and_their_own_hands_in_a_sample() {
     // GC-13.1
     let mut rng = RngStream::new(13, RESAMPLE_STREAM);
     let mut table = Table::in_period(3, 2);
-    table.discarded(&["spy", "spy", "moth.baby"]);
-    table.hand(1, &["spy", "hawk.baby"]);
-    table.lay(2, 1, &["bolvangar.7", "london.4"]);
+    table.discarded(&["flying spy", "flying spy", "moth baby"]);
+    table.hand(1, &["flying spy", "hawk baby"]);
+    table.lay(2, 1, &["Bolvangar token worth 7", "London token worth 4"]);
     let sample = sampled(&table, &mut rng);
     for other in [1, 2].map(seat) {
         let (memory, hand) = (&sample.memory[other], &sample.seats[other].hand);
@@ -129,9 +129,9 @@ fn a_sample_has_every_token_once_and_what_was_stolen_from_its_seat_with_the_thie
     // GC-13.2, GC-R38
     let mut rng = RngStream::new(15, RESAMPLE_STREAM);
     let mut table = Table::in_period(3, 2);
-    table.tokens(1, &["london.3", "bolvangar.4"]);
-    table.tokens(0, &["london.alethiometer"]);
-    table.lay(2, 1, &["london.4"]);
+    table.tokens(1, &["London token worth 3", "Bolvangar token worth 4"]);
+    table.tokens(0, &["London alethiometer token"]);
+    table.lay(2, 1, &["London token worth 4"]);
     table.state.active = seat(1);
     table.game.steal_token(&mut table.state, seat(0), CityId::new(2), &mut table.chance);
     let (mut others, truth) = (TokenSet::EMPTY, table.state.seats.all().map(|seat_state| seat_state.tokens));
@@ -155,7 +155,7 @@ fn a_sample_has_every_token_once_and_what_was_stolen_from_its_seat_with_the_thie
 fn a_sample_gives_every_token_of_a_city_as_often_to_its_holder() {
     // GC-13.1
     let mut table = Table::new(3);
-    table.tokens(1, &["london.3"]);
+    table.tokens(1, &["London token worth 3"]);
     let (mut rng, mut held) = (RngStream::new(12, RESAMPLE_STREAM), [0u32; 6]);
     for _ in 0..6_000 {
         let sample = sampled(&table, &mut rng);
@@ -321,11 +321,11 @@ fn allowed_tokens(game: &GoldenCompass, state: &State, viewer: Seat) -> BTreeSet
 fn a_hand_that_leaves_a_choice_is_built_where_sampling_finds_none() {
     // GC-8.11: each of the two cards of seat 1 must be an ermine or a joker, and they must differ.
     let mut table = Table::new(2);
-    table.hand(1, &["ermine.baby", "ermine.madonna", "ermine.hourglass"]);
+    table.hand(1, &["ermine baby", "ermine madonna", "ermine hourglass"]);
     table.state.active = seat(1);
     table.at_sets();
     table.play(&[Action::Play(SetKind::Pair(DaemonId::new(1)))]);
-    table.play_cards(&["ermine.baby"]);
+    table.play_cards(&["ermine baby"]);
     let Decision::NameSetCard(partial_set) = table.state.decision else {
         panic!("{:?}", table.state.decision)
     };
@@ -342,11 +342,11 @@ fn a_hand_that_leaves_a_choice_is_built_where_sampling_finds_none() {
 fn resample_accepts_a_snapshot_with_unreachable_reshuffles() {
     // GC-13.2: the audit does not notice that no card was in the draw pile when these places were filled.
     let mut table = Table::new(2);
-    table.hand(1, &["ermine.baby", "ermine.madonna", "joker"]);
+    table.hand(1, &["ermine baby", "ermine madonna", "joker"]);
     table.state.active = seat(1);
     table.at_sets();
     table.play(&[Action::Play(SetKind::Pair(DaemonId::new(1)))]);
-    table.play_cards(&["ermine.baby"]);
+    table.play_cards(&["ermine baby"]);
     let memory: &mut Memory = &mut table.state.memory[seat(0)];
     memory.reshuffles = 2;
     memory.last_seen.iter_mut().filter(|seen_at| **seen_at != NOT_HIDDEN).for_each(|seen_at| *seen_at = 2);
@@ -368,10 +368,10 @@ fn a_taken_card_goes_where_the_old_cards_still_fit() {
     // GC-13.2, GC-R38: seat 2 stole one of two cards and has shown all its cards. All hidden cards except the hawk have
     // returned since. So the hawk is in the old place of seat 1, and seat 2 did not draw it.
     let mut table = Table::new(3);
-    table.hand(0, &["hawk.baby"]);
-    table.hand(1, &["moth.baby"]);
-    table.hand(2, &["mouse.baby"]);
-    let [hawk, moth, mouse] = ["hawk.baby", "moth.baby", "mouse.baby"].map(|name| table.card(name));
+    table.hand(0, &["hawk baby"]);
+    table.hand(1, &["moth baby"]);
+    table.hand(2, &["mouse baby"]);
+    let [hawk, moth, mouse] = ["hawk baby", "moth baby", "mouse baby"].map(|name| table.card(name));
     table.scripted(streams::STOLEN_CARDS, &[0, u8::from(moth.get() > hawk.get())]);
     steal(&mut table, 1, 0);
     steal(&mut table, 2, 1);

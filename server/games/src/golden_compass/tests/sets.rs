@@ -20,9 +20,9 @@ fn two_cards_are_a_pair_that_show_one_daemon() {
     let are_pair = |one: &str, other: &str| {
         table.game.card_sets.are_pair(table.card(one).get(), table.card(other).get())
     };
-    assert!(are_pair("hawk.baby", "hawk.madonna"));
+    assert!(are_pair("hawk baby", "hawk madonna"));
     for (one, other) in
-        [("hawk.baby", "moth.baby"), ("hawk.baby", "joker"), ("joker", "joker"), ("spy", "spy")]
+        [("hawk baby", "moth baby"), ("hawk baby", "joker"), ("joker", "joker"), ("flying spy", "flying spy")]
     {
         assert!(!are_pair(one, other), "{one} {other}");
     }
@@ -32,7 +32,7 @@ fn two_cards_are_a_pair_that_show_one_daemon() {
 fn a_pair_takes_an_unseen_token_of_the_current_city() {
     // GC-8.8, GC-R13
     let mut table = Table::new(2);
-    table.hand(0, &["hawk.baby", "hawk.madonna"]);
+    table.hand(0, &["hawk baby", "hawk madonna"]);
     table.scripted(streams::TOKENS, &[5]);
     table.at_sets();
     table.play(&[Action::Play(SetKind::Pair(DaemonId::new(6)))]);
@@ -44,12 +44,12 @@ fn a_pair_takes_an_unseen_token_of_the_current_city() {
 fn two_jokers_and_one_hawk_pairs_of_ermine_and_hawk_are_offered_no_others() {
     // GC-8.11, GC-R17
     let mut table = Table::new(2);
-    table.hand(0, &["joker", "joker", "hawk.baby"]);
+    table.hand(0, &["joker", "joker", "hawk baby"]);
     table.at_sets();
     assert_eq!(pairs(&table), [1, 6]);
     let mut hawk = table.copied();
     table.play(&[Action::Play(SetKind::Pair(DaemonId::new(1)))]);
-    assert_eq!(table.names(0), ["hawk.baby"], "both jokers");
+    assert_eq!(table.names(0), ["hawk baby"], "both jokers");
     hawk.play(&[Action::Play(SetKind::Pair(DaemonId::new(6)))]);
     assert_eq!(hawk.names(0), ["joker"], "hawk with a joker: no choice is asked");
 }
@@ -58,19 +58,19 @@ fn two_jokers_and_one_hawk_pairs_of_ermine_and_hawk_are_offered_no_others() {
 fn cards_are_asked_for_only_while_more_than_one_choice_completes_the_set() {
     // GC-8.11
     let mut table = Table::new(2);
-    table.hand(0, &["hawk.baby", "hawk.madonna", "joker"]);
+    table.hand(0, &["hawk baby", "hawk madonna", "joker"]);
     table.at_sets();
     table.play(&[Action::Play(SetKind::Pair(DaemonId::new(6)))]);
-    let cards = ["hawk.baby", "hawk.madonna", "joker"].map(|name| table.card(name));
+    let cards = ["hawk baby", "hawk madonna", "joker"].map(|name| table.card(name));
     let mut offered: Vec<Action> = cards.into_iter().map(Action::Card).collect();
     offered.sort_by_key(|action| action.index());
     assert_eq!(table.legal(), offered);
     table.play_cards(&["joker"]);
     assert_eq!(table.legal().len(), 2, "a joker needs a hawk beside it");
-    table.play_cards(&["hawk.madonna"]);
-    assert_eq!(table.names(0), ["hawk.baby"]);
+    table.play_cards(&["hawk madonna"]);
+    assert_eq!(table.names(0), ["hawk baby"]);
     let mut table = Table::new(2);
-    table.hand(0, &["ermine.baby", "hawk.baby", "joker", "joker"]);
+    table.hand(0, &["ermine baby", "hawk baby", "joker", "joker"]);
     table.at_sets();
     table.play(&[Action::Play(SetKind::Triplet(SymbolId::new(3)))]);
     table.play_cards(&["joker"]);
@@ -86,7 +86,7 @@ fn cards_are_asked_for_only_while_more_than_one_choice_completes_the_set() {
 fn a_triplet_lays_two_compass_tiles_and_one_when_only_one_is_left() {
     // GC-8.9, GC-R19
     let mut table = Table::new(2);
-    table.hand(0, &["hawk.baby", "moth.baby", "mouse.baby"]);
+    table.hand(0, &["hawk baby", "moth baby", "mouse baby"]);
     table.at_sets();
     let mut last = table.copied();
     table.play(&[Action::Play(SetKind::Triplet(SymbolId::new(3)))]);
@@ -103,10 +103,10 @@ fn a_triplet_lays_two_compass_tiles_and_one_when_only_one_is_left() {
 fn two_spies_steal_a_random_token_of_the_owner_and_back_named() {
     // GC-8.10, GC-R16, GC-R2
     let mut table = Table::new(3);
-    table.hand(0, &["spy", "spy", "joker"]);
+    table.hand(0, &["flying spy", "flying spy", "joker"]);
     table.at_sets();
     assert!(!table.offers(Action::Play(SetKind::Spies)), "no opponent has a token");
-    table.tokens(1, &["london.3", "london.alethiometer", "bolvangar.7"]);
+    table.tokens(1, &["London token worth 3", "London alethiometer token", "Bolvangar token worth 7"]);
     table.play(&[Action::Play(SetKind::Spies)]);
     assert_eq!(
         (table.state.decision, table.legal()),
@@ -127,11 +127,11 @@ fn two_spies_steal_a_random_token_of_the_owner_and_back_named() {
 fn spies_steal_in_the_last_period_too_but_no_token_laid_out() {
     // GC-R16, GC-R14
     let mut table = Table::in_period(2, 2);
-    table.hand(0, &["spy", "spy"]);
-    table.lay(1, 0, &["london.3"]);
+    table.hand(0, &["flying spy", "flying spy"]);
+    table.lay(1, 0, &["London token worth 3"]);
     table.at_sets();
     assert!(!table.offers(Action::Play(SetKind::Spies)));
-    table.tokens(1, &["london.4"]);
+    table.tokens(1, &["London token worth 4"]);
     assert!(table.offers(Action::Play(SetKind::Spies)));
     table.play(&[Action::Play(SetKind::Spies), Action::Opponent(1)]);
     assert_eq!(table.legal(), [Action::StealWithBack(CityId::new(2))]);
@@ -141,7 +141,7 @@ fn spies_steal_in_the_last_period_too_but_no_token_laid_out() {
 fn jokers_alone_are_a_set_of_the_first_daemon_or_symbol_and_of_no_other() {
     // GC-8.8, GC-8.9
     let mut table = Table::new(4);
-    table.hand(0, &["joker", "joker", "ermine.baby"]);
+    table.hand(0, &["joker", "joker", "ermine baby"]);
     table.at_sets();
     assert_eq!(pairs(&table), [1], "with its own card as well");
     table.hand(0, &["joker", "joker", "joker"]);
@@ -152,7 +152,7 @@ fn jokers_alone_are_a_set_of_the_first_daemon_or_symbol_and_of_no_other() {
     table.play(&[Action::Play(SetKind::Triplet(SymbolId::new(1)))]);
     assert_eq!((table.names(0).len(), table.state.active_seat().compass), (0, 2));
     let mut table = Table::new(4);
-    table.hand(0, &["joker", "joker", "joker", "moth.thunderbolt"]);
+    table.hand(0, &["joker", "joker", "joker", "moth thunderbolt"]);
     table.at_sets();
     assert_eq!(triplets(&table), [true, true, false, false]);
     table.play(&[Action::Play(SetKind::Triplet(SymbolId::new(2)))]);
@@ -167,8 +167,8 @@ fn jokers_alone_are_a_set_of_the_first_daemon_or_symbol_and_of_no_other() {
 fn a_joker_is_no_flying_spy() {
     // GC-R18
     let mut table = Table::new(2);
-    table.tokens(1, &["london.3"]);
-    table.hand(0, &["spy", "joker", "joker"]);
+    table.tokens(1, &["London token worth 3"]);
+    table.hand(0, &["flying spy", "joker", "joker"]);
     table.at_sets();
     assert!(!table.offers(Action::Play(SetKind::Spies)));
 }
@@ -177,9 +177,16 @@ fn a_joker_is_no_flying_spy() {
 fn any_number_of_sets_in_any_mix() {
     // GC-R12
     let mut table = Table::new(2);
-    table.tokens(1, &["bolvangar.4"]);
-    let hand =
-        ["hawk.baby", "hawk.madonna", "spy", "spy", "moth.hourglass", "mouse.hourglass", "ermine.hourglass"];
+    table.tokens(1, &["Bolvangar token worth 4"]);
+    let hand = [
+        "hawk baby",
+        "hawk madonna",
+        "flying spy",
+        "flying spy",
+        "moth hourglass",
+        "mouse hourglass",
+        "ermine hourglass",
+    ];
     table.hand(0, &hand);
     table.at_sets();
     table.play(&[
@@ -197,9 +204,15 @@ fn any_number_of_sets_in_any_mix() {
 fn a_pair_without_a_token_in_the_current_city_is_not_offered() {
     // GC-R19
     let mut table = Table::new(2);
-    table.hand(0, &["hawk.baby", "hawk.madonna"]);
-    table.tokens(1, &["jordan_college.3", "jordan_college.3", "jordan_college.4"]);
-    table.tokens(1, &["jordan_college.4", "jordan_college.5", "jordan_college.5"]);
+    table.hand(0, &["hawk baby", "hawk madonna"]);
+    table.tokens(
+        1,
+        &["Jordan College token worth 3", "Jordan College token worth 3", "Jordan College token worth 4"],
+    );
+    table.tokens(
+        1,
+        &["Jordan College token worth 4", "Jordan College token worth 5", "Jordan College token worth 5"],
+    );
     table.at_sets();
     assert!(pairs(&table).is_empty());
 }
@@ -208,8 +221,8 @@ fn a_pair_without_a_token_in_the_current_city_is_not_offered() {
 fn in_the_last_period_a_pair_lays_a_token_out_and_marks_it() {
     // GC-8.8, GC-R14
     let mut table = Table::in_period(2, 2);
-    table.hand(0, &["hawk.baby", "hawk.madonna"]);
-    table.tokens(0, &["london.4", "london.4", "bolvangar.7"]);
+    table.hand(0, &["hawk baby", "hawk madonna"]);
+    table.tokens(0, &["London token worth 4", "London token worth 4", "Bolvangar token worth 7"]);
     table.at_sets();
     table.play(&[Action::Play(SetKind::Pair(DaemonId::new(6)))]);
     assert_eq!(
@@ -235,8 +248,8 @@ fn in_the_last_period_a_pair_lays_a_token_out_and_marks_it() {
 fn nothing_is_laid_out_without_a_compass_tile() {
     // GC-R15
     let mut table = Table::in_period(2, 2);
-    table.hand(0, &["hawk.baby", "hawk.madonna"]);
-    table.tokens(0, &["london.4"]);
+    table.hand(0, &["hawk baby", "hawk madonna"]);
+    table.tokens(0, &["London token worth 4"]);
     (table.state.seats[seat(0)].compass, table.state.seats[seat(0)].supply) = (14, 0);
     table.at_sets();
     assert_eq!(table.legal(), [Action::EndTurn]);
@@ -246,11 +259,19 @@ fn nothing_is_laid_out_without_a_compass_tile() {
 fn period_3_svalbard_full_daemon_pairs_are_not_playable_triplets_and_spies_are() {
     // GC-9.3, GC-R19
     let mut table = Table::in_period(2, 2);
-    table.lay(1, 0, &["jordan_college.3", "jordan_college.3", "jordan_college.4"]);
-    table.lay(1, 0, &["jordan_college.4", "jordan_college.5", "jordan_college.5"]);
-    table.tokens(0, &["london.4"]);
-    table.tokens(1, &["london.3"]);
-    table.hand(0, &["hawk.baby", "hawk.madonna", "mouse.baby", "moth.baby", "spy", "spy"]);
+    table.lay(
+        1,
+        0,
+        &["Jordan College token worth 3", "Jordan College token worth 3", "Jordan College token worth 4"],
+    );
+    table.lay(
+        1,
+        0,
+        &["Jordan College token worth 4", "Jordan College token worth 5", "Jordan College token worth 5"],
+    );
+    table.tokens(0, &["London token worth 4"]);
+    table.tokens(1, &["London token worth 3"]);
+    table.hand(0, &["hawk baby", "hawk madonna", "mouse baby", "moth baby", "flying spy", "flying spy"]);
     table.at_sets();
     assert_eq!(
         table.legal(),
@@ -270,16 +291,16 @@ fn a_wild_pair_takes_any_two_cards_but_spies_and_uses_the_right_up() {
     // GC-8.7
     let mut table = Table::in_period(2, 2);
     table.ally(0, "Pantalaimon");
-    table.tokens(0, &["london.4", "bolvangar.7"]);
-    table.hand(0, &["hawk.baby", "moth.madonna", "spy"]);
+    table.tokens(0, &["London token worth 4", "Bolvangar token worth 7"]);
+    table.hand(0, &["hawk baby", "moth madonna", "flying spy"]);
     table.scripted(streams::CARDS, &[0]);
     table.light_blue();
     table.play(&[Action::Ally]);
     assert_eq!(table.state.wild_pair_rights, 1);
     table.play(&[Action::Play(SetKind::WildPair)]);
-    let spy = Action::Card(table.card("spy"));
+    let spy = Action::Card(table.card("flying spy"));
     assert!(!table.offers(spy) && table.legal().len() == 3);
-    table.play_cards(&["hawk.baby", "moth.madonna"]);
+    table.play_cards(&["hawk baby", "moth madonna"]);
     table.play(&[Action::Token(TokenId::new(8))]);
     assert!(table.state.wild_pair_rights == 0 && !table.offers(Action::Play(SetKind::WildPair)));
     table.state.wild_pair_rights = 1;
@@ -292,7 +313,7 @@ fn a_short_triplet_needs_two_cards_of_one_symbol() {
     // GC-8.7
     let mut table = Table::in_period(2, 1);
     table.ally(0, "Farder Coram");
-    table.hand(0, &["hawk.baby", "moth.baby", "joker"]);
+    table.hand(0, &["hawk baby", "moth baby", "joker"]);
     table.scripted(streams::CARDS, &[0]);
     table.light_blue();
     table.play(&[Action::Ally]);
@@ -302,7 +323,7 @@ fn a_short_triplet_needs_two_cards_of_one_symbol() {
             && !table.offers(Action::Play(SetKind::ShortTriplet(SymbolId::new(2))))
     );
     table.play(&[Action::Play(SetKind::ShortTriplet(SymbolId::new(3)))]);
-    table.play_cards(&["hawk.baby", "moth.baby"]);
+    table.play_cards(&["hawk baby", "moth baby"]);
     assert_eq!((table.state.active_seat().compass, table.state.short_triplet_rights), (2, 0));
     assert!(!table.offers(Action::Play(SetKind::ShortTriplet(SymbolId::new(1)))));
 }

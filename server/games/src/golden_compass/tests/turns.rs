@@ -9,7 +9,7 @@ use super::super::streams;
 use super::support::{Table, seat};
 
 const HAND: [&str; 6] =
-    ["ermine.madonna", "wildcat.baby", "mouse.thunderbolt", "moth.hourglass", "hawk.baby", "spy"];
+    ["ermine madonna", "wildcat baby", "mouse thunderbolt", "moth hourglass", "hawk baby", "flying spy"];
 
 #[test]
 fn both_colours_are_always_offered_and_the_turn_passes_clockwise() {
@@ -39,9 +39,9 @@ fn hand_of_6_red_symbol_draws_3_two_cards_are_discarded_before_lyra_moves() {
         table.state.active_seat().hand.types().iter().count(),
         "any card of the hand"
     );
-    table.play_cards(&["spy"]);
+    table.play_cards(&["flying spy"]);
     assert_eq!((table.state.decision, table.state.lyra), (Decision::DiscardToLimit, 0));
-    table.play_cards(&["hawk.baby"]);
+    table.play_cards(&["hawk baby"]);
     assert_eq!(
         (table.state.lyra, table.state.active, table.state.seats[seat(0)].hand.len()),
         (1, seat(1), 7)
@@ -53,7 +53,7 @@ fn hand_of_6_red_symbol_draws_3_two_cards_are_discarded_before_lyra_moves() {
 fn red_moves_lyra_by_its_number_and_leaves_no_room_for_cards() {
     // GC-7.2
     let mut table = Table::new(2);
-    table.hand(0, &["hawk.baby", "hawk.madonna"]);
+    table.hand(0, &["hawk baby", "hawk madonna"]);
     table.needle(2, 2);
     table.play(&[Action::Red]);
     assert_eq!((table.state.lyra, table.state.active, table.state.decision), (2, seat(1), Decision::Colour));
@@ -81,7 +81,7 @@ fn lyra_on_the_last_jordan_college_space_advances_1_jordan_colleges_tokens_leave
     // GC-9.2, GC-R21
     let mut table = Table::new(2);
     table.state.lyra = 4;
-    table.hand(1, &["hawk.baby", "hawk.madonna"]);
+    table.hand(1, &["hawk baby", "hawk madonna"]);
     table.needle(2, 1);
     table.play(&[Action::Red]);
     assert_eq!(table.game.tokens_at_cities(&table.state)[..2], [0, 6]);
@@ -98,9 +98,10 @@ fn one_card_in_the_draw_pile_red_draws_2_that_card_then_the_discard_pile_then_th
     let mut table = Table::new(2);
     let left = table.state.deck.kinds::<2>();
     let names: Vec<String> = table.names_of(left.iter().map(CardId::new));
-    let singles: Vec<&str> = names.iter().map(String::as_str).filter(|name| name.contains('.')).collect();
+    let singles: Vec<&str> =
+        names.iter().map(String::as_str).filter(|name| name.contains(' ') && *name != "flying spy").collect();
     table.discarded(&singles[1..]);
-    table.discarded(&["joker", "joker", "spy", "spy", "spy", "spy"]);
+    table.discarded(&["joker", "joker", "flying spy", "flying spy", "flying spy", "flying spy"]);
     assert_eq!((table.state.deck.len(), table.state.discard.len()), (1, 37));
     table.needle(2, 1);
     let mut once = table.copied();
@@ -177,8 +178,8 @@ fn reaching_the_objective_in_mid_turn_lets_the_turn_be_completed() {
     let mut table = Table::in_period(2, 1);
     table.state.lyra = 17;
     table.ally(0, "Lee Scoresby");
-    table.tokens(1, &["london.3"]);
-    table.hand(0, &["spy", "spy", "hawk.baby", "hawk.madonna"]);
+    table.tokens(1, &["London token worth 3"]);
+    table.hand(0, &["flying spy", "flying spy", "hawk baby", "hawk madonna"]);
     table.scripted(streams::CARDS, &[0, 3, 0]);
     table.light_blue();
     table.play(&[Action::Ally, Action::Steps(1)]);

@@ -62,10 +62,6 @@ pub(super) fn decision(decision: Decision) -> u8 {
     }
 }
 
-pub(in crate::golden_compass) fn decision_words(due: Decision) -> &'static str {
-    DECISIONS[usize::from(decision(due))]
-}
-
 /// Returns the code of the incomplete set, and its daemon or symbol.
 pub(super) fn partial_set_code(decision: Decision) -> (u8, u8) {
     let Decision::NameSetCard(partial_set) = decision else { return (0, 0) };
