@@ -20,7 +20,7 @@ use words::{joined, seat_name};
 
 impl Texts for GoldenCompass {
     fn text(&self, state: &State, viewer: Viewer, out: &mut dyn Write) -> Result {
-        self.text_course(state, viewer, out)?;
+        Self::text_course(state, viewer, out)?;
         self.text_needle(state, out)?;
         self.text_decision(state, viewer, out)?;
         if state.decision == Decision::Over {
@@ -73,7 +73,7 @@ impl Texts for GoldenCompass {
 }
 
 impl GoldenCompass {
-    fn text_course(&self, state: &State, viewer: Viewer, out: &mut dyn Write) -> Result {
+    fn text_course(state: &State, viewer: Viewer, out: &mut dyn Write) -> Result {
         let (period, turn) = (state.period + 1, state.turn);
         let public = if viewer == Viewer::Public { "seen by the public: " } else { "" };
         let (active, first) = (seat_name(viewer, state.active), seat_name(viewer, state.first_seat));
@@ -148,7 +148,7 @@ impl GoldenCompass {
                 format!(
                     "{} {}",
                     catalogue.cities[at].name,
-                    self.token_places_words(state, viewer, at, "gone")
+                    self.token_places_words(state, viewer, at, Some("gone"))
                 )
             })
             .collect();
@@ -164,16 +164,19 @@ impl GoldenCompass {
                 taken => format!("{} of {slots} circles empty", u32::from(slots) - taken),
             };
         }
-        let lying = counted(self.tokens_at_cities(state)[at], "token");
-        match self.token_places_words(state, viewer, at, "here") {
-            groups if groups.is_empty() => lying,
-            groups => format!("{lying} worth {}", groups.trim_end_matches(" (here)")),
+        let lying = self.tokens_at_cities(state)[at];
+        let groups = self.token_places_words(state, viewer, at, (lying > 0).then_some("here"));
+        let lying = counted(lying, "token");
+        match groups.strip_suffix(" (here)") {
+            Some(worths) if !worths.contains('(') => format!("{lying} worth {worths}"),
+            _ if groups.is_empty() => lying,
+            _ => format!("{lying}, among {groups}"),
         }
     }
 
     /// Returns the worths of a city's tokens that the viewer neither has nor sees, grouped by where they may be. `table`
-    /// is the word for those that no seat has.
-    fn token_places_words(&self, state: &State, viewer: Viewer, at: usize, table: &str) -> String {
+    /// is the word for those that no seat has, if there are any.
+    fn token_places_words(&self, state: &State, viewer: Viewer, at: usize, table: Option<&str>) -> String {
         let laid_out = state.circles[0].union(state.circles[1]);
         let own = viewer.seat().map_or(0, seat_bit);
         let places = self.token_places(state, viewer);
@@ -188,7 +191,7 @@ impl GoldenCompass {
         }
         groups.sort_unstable_by_key(|(mask, _)| *mask);
         let words = groups.iter().map(|&(mask, group)| {
-            let table = (mask & TABLE != 0).then(|| table.to_owned());
+            let table = table.filter(|_| mask & TABLE != 0).map(str::to_owned);
             let seats = self.all_seats().filter(|&seat| mask & seat_bit(seat) != 0);
             let places: Vec<_> = table.into_iter().chain(seats.map(|seat| seat.to_string())).collect();
             format!("{} ({})", self.token_worths(tokens_of(group)), places.join(" or "))
@@ -274,15 +277,17 @@ impl GoldenCompass {
         }
     }
 
-    /// Returns the number of truth tiles of each worth, such as `4/0/2 worth 1/2/3`. Worths without a gap are a range.
+    /// Returns the number of truth tiles of each worth, such as `4/0/2 truth tiles worth 1 to 3`. Worths without a gap are a range.
     fn tile_counts(&self, pile: &TilePile) -> String {
         let tiles = &self.catalogue().tiles;
         let counts: Vec<_> = pile.counts()[1..=tiles.len()].iter().map(u8::to_string).collect();
         let worths: Vec<_> = tiles.iter().map(|tile| tile.value.to_string()).collect();
         let is_range = tiles.windows(2).all(|pair| pair[0].value + 1 == pair[1].value);
         match &worths[..] {
-            [first, .., last] if is_range => format!("{} worth {first} to {last}", counts.join("/")),
-            worths => format!("{} worth {}", counts.join("/"), worths.join("/")),
+            [first, .., last] if is_range => {
+                format!("{} truth tiles worth {first} to {last}", counts.join("/"))
+            }
+            worths => format!("{} truth tiles worth {}", counts.join("/"), worths.join("/")),
         }
     }
 
@@ -290,7 +295,7 @@ impl GoldenCompass {
     fn text_tiles(&self, state: &State, viewer: Viewer, out: &mut dyn Write) -> Result {
         let airship = if state.airship.is_none() { ", the airship" } else { "" };
         write!(out, "supply: {}{airship}; ", counted(state.dust, "dust tile"))?;
-        write!(out, "truth tiles in the bag: {}", self.tile_counts(&state.bag))?;
+        write!(out, "bag: {}", self.tile_counts(&state.bag))?;
         if state.drawn_passages > 0 || state.decision == Decision::Over {
             write!(out, "; passage tiles drawn: {} of {}", state.drawn_passages, self.catalogue().passages)?;
         }
@@ -300,7 +305,7 @@ impl GoldenCompass {
         }
         if matches!(state.decision, Decision::Truth { .. }) {
             let order = state.order[..usize::from(self.seats)].iter();
-            writeln!(out, "open truth tiles: {}", self.tile_counts(&state.open_tiles))?;
+            writeln!(out, "open: {}", self.tile_counts(&state.open_tiles))?;
             writeln!(out, "draft order: {}", joined(order.map(|&seat| seat_name(viewer, seat))))?;
         }
         Ok(())

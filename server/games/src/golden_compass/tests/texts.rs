@@ -74,7 +74,7 @@ fn tokens_show_by_where_they_may_be() {
     let own = text(&table, seat(0));
     assert!(own.contains("hidden tokens: London 3 4 4 5 6 (gone or seat 1)\n"), "{own}");
     assert!(
-        own.contains("10-13 Trollesund (current city): 5 tokens worth 4 4 5 5 6 6 (here or seat 1)\n"),
+        own.contains("10-13 Trollesund (current city): 5 tokens, among 4 4 5 5 6 6 (here or seat 1)\n"),
         "{own}"
     );
     assert!(own.contains("14-17 Bolvangar: 6 tokens worth 4 5 5 6 7 alethiometer\n"), "{own}");
@@ -146,7 +146,7 @@ fn phrases_of_turns_and_sets_name_cards_and_results() {
             .starts_with("red: draw 3 cards, discard 1; Lyra advances 1 to space 1 (Jordan College)")
     );
     table.state.lyra = 8;
-    assert!(phrases(&table)[0].contains("to space 9 (the objective), and end the turn"));
+    assert!(phrases(&table)[0].contains("to space 9 (the objective); end the turn"));
     table.at_sets();
     let sets = phrases(&table);
     for set in [
@@ -224,7 +224,7 @@ fn steps_tiles_and_the_end_of_a_period_are_reported() {
     table.state.lyra = 9;
     table.at_sets();
     let end = reports(&mut table, 1, Action::EndTurn);
-    assert!(end[0].starts_with("seat 1: ends the turn; truth tiles open: "), "{end:?}");
+    assert!(end[0].starts_with("seat 1: ends the turn; open: "), "{end:?}");
     let open = table.state.open_tiles.kinds::<1>().lowest().expect("eight tiles are open");
     let first = table.state.chooser().expect("the draft has a first seat").number();
     let tile = super::super::catalogue::TileId::new(open);

@@ -78,7 +78,7 @@ impl GoldenCompass {
             0 => "Lyra does not advance".to_owned(),
             steps => self.advance_words(state, steps),
         };
-        format!("red: draw {}{discard}; {advance}, and end the turn", counted(axis.draw, "card"))
+        format!("red: draw {}{discard}; {advance}; end the turn", counted(axis.draw, "card"))
     }
 
     /// Returns how far Lyra comes with this number of steps.

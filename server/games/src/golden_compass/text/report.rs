@@ -42,6 +42,23 @@ fn without(all: Hand, less: &Hand) -> Hand {
     rest
 }
 
+/// Returns the cards that the chooser discarded. A card that went back into the draw pile at once is only known to
+/// the chooser, so it may be missing; the number is exact.
+fn discarded(seen: &Seen, action: Action) -> (u8, Hand) {
+    let (before, after) = (seen.before.discard.counts(), seen.after.discard.counts());
+    match (seen.before.decision, action) {
+        (Decision::Sets, _) => {}
+        (_, Action::Card(card)) if seen.is_own() => return (1, [card].into_iter().collect()),
+        (_, Action::Card(_)) => {}
+        _ => return (0, Hand::default()),
+    }
+    let gained = (0u8..).zip(before.iter().zip(after));
+    let gained = gained
+        .flat_map(|(card, (before, after))| std::iter::repeat_n(card, after.saturating_sub(*before).into()));
+    let cards: Hand = gained.collect();
+    (if seen.before.decision == Decision::Sets { cards.len() } else { 1 }, cards)
+}
+
 impl GoldenCompass {
     pub(super) fn write_report(
         &self,
@@ -56,7 +73,7 @@ impl GoldenCompass {
             return self.report_keep(&seen, out);
         }
         let mut events = self.visible_choice(&seen);
-        let discarded = self.discarded(&seen, action);
+        let discarded = discarded(&seen, action);
         self.report_cards(&seen, discarded, &mut events);
         self.report_tiles(&seen, &mut events);
         self.report_tokens(&seen, &mut events);
@@ -119,24 +136,6 @@ impl GoldenCompass {
             _ => return Vec::new(),
         };
         vec![words.to_owned()]
-    }
-
-    /// Returns the cards that the chooser discarded. A card that went back into the draw pile at once is only known to
-    /// the chooser, so it may be missing; the number is exact.
-    fn discarded(&self, seen: &Seen, action: Action) -> (u8, Hand) {
-        let (before, after) = (seen.before.discard.counts(), seen.after.discard.counts());
-        match (seen.before.decision, action) {
-            (Decision::Sets, _) => {}
-            (_, Action::Card(card)) if seen.is_own() => return (1, [card].into_iter().collect()),
-            (_, Action::Card(_)) => {}
-            _ => return (0, Hand::default()),
-        }
-        let gained = (0u8..).zip(before.iter().zip(after));
-        let gained = gained.flat_map(|(card, (before, after))| {
-            std::iter::repeat_n(card, after.saturating_sub(*before).into())
-        });
-        let cards: Hand = gained.collect();
-        (if seen.before.decision == Decision::Sets { cards.len() } else { 1 }, cards)
     }
 
     fn report_cards(&self, seen: &Seen, (count, discarded): (u8, Hand), events: &mut Vec<String>) {
@@ -268,7 +267,7 @@ impl GoldenCompass {
         if matches!(after.decision, Decision::Truth { .. })
             && !matches!(before.decision, Decision::Truth { .. })
         {
-            events.push(format!("truth tiles open: {}", self.tile_counts(&after.open_tiles)));
+            events.push(format!("open: {}", self.tile_counts(&after.open_tiles)));
             if after.drawn_passages > 0 {
                 events.push(format!("{} drawn", counted(after.drawn_passages, "passage tile")));
             }
