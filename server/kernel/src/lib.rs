@@ -45,8 +45,8 @@ pub use options::{OptionKind, OptionSpec, Options};
 pub use outcome::{Outcome, ScoreLine};
 pub use random_source::{RandomSource, ScriptError};
 pub use rng::{
-    ADVICE_STREAM, BOT_STREAM, DETERMINIZATION_STREAM, Key, LABEL_STREAM, PLAYOUT_STREAM, RESAMPLE_STREAM, RngStream,
-    SUBSTITUTE_STREAM,
+    ADVICE_STREAM, BOT_STREAM, DETERMINIZATION_STREAM, Key, LABEL_STREAM, PLAYOUT_STREAM, RESAMPLE_STREAM,
+    RngStream, SUBSTITUTE_STREAM,
 };
 pub use seat::{BySeat, MAX_SEATS, Seat, SeatSet};
 pub use set::{BitSet, BitSetIter};

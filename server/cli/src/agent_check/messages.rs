@@ -222,11 +222,6 @@ impl Call {
                 observation.outcome = Some(boardwire_api::v1::Outcome::default());
             }
         };
-        fn changed<M: Message + Default>(message: &Bytes, change: impl FnOnce(&mut M)) -> Verdict {
-            let mut shown: M = decoded(message).unwrap_or_default();
-            change(&mut shown);
-            Verdict::Answer(shown.encode_to_vec().into())
-        }
         match self.kind() {
             Kind::Observe => changed(message, |shown: &mut ObserveResponse| cut(&mut shown.observation)),
             Kind::Act => changed(message, |shown: &mut ActResponse| cut(&mut shown.observation)),
@@ -239,6 +234,13 @@ impl Call {
             }),
         }
     }
+}
+
+/// Returns the verdict that sends a message with a change.
+fn changed<M: Message + Default>(message: &Bytes, change: impl FnOnce(&mut M)) -> Verdict {
+    let mut shown: M = decoded(message).unwrap_or_default();
+    change(&mut shown);
+    Verdict::Answer(shown.encode_to_vec().into())
 }
 
 fn observed(observation: Option<Observation>) -> ServerResponse {

@@ -65,7 +65,7 @@ impl Proxy {
     pub(super) async fn start(server: &str, gate: Arc<Gate>) -> anyhow::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = SocketAddr::to_string(&listener.local_addr()?);
-        let server = boardwire_api::client::connect(server)?;
+        let server = boardwire_api::client::connect(server, None)?;
         let refuses_next = Arc::new(AtomicBool::new(false));
         let serving = tokio::spawn(async move {
             while let Ok((agent, _)) = listener.accept().await {

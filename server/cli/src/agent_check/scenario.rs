@@ -1,7 +1,7 @@
 //! The scenarios of `agent-check`.
 
-use std::ffi::OsString;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Duration;
 
