@@ -159,6 +159,28 @@ impl Arena {
         matches.map_or(u64::MAX, |matches| matches.div_ceil(schedule.line_ups.len() as u64))
     }
 
+    fn host<'a>(
+        &'a self,
+        table: &'a Table,
+        schedule: &'a Schedule,
+        entrants: &'a [Entrant],
+        done: &'a BTreeSet<u64>,
+        replays: Option<&'a Replays>,
+    ) -> Host<'a> {
+        Host {
+            table,
+            schedule,
+            entrants,
+            seed: self.table.seed(),
+            deal_limit: self.deal_limit(schedule),
+            listen: &self.listen,
+            server: self.server.as_ref().map(|address| (address, &self.credentials)),
+            clocks: self.clock.iter().filter_map(|text| Some(clock(text).ok()?.to_message())).collect(),
+            done,
+            replays,
+        }
+    }
+
     /// Plays deals on all cores until there are enough, or the user interrupts. The results are those of the first deals by
     /// number.
     fn play(
@@ -188,18 +210,7 @@ impl Arena {
         let bots: Option<Vec<Bot>> = entrants.iter().map(bot).collect();
         let bots = bots.filter(|_| replays.is_none() && self.server.is_none());
         let host = |finished: mpsc::SyncSender<anyhow::Result<PlayedDeal>>| {
-            let host = Host {
-                table,
-                schedule,
-                entrants,
-                seed: self.table.seed(),
-                deal_limit,
-                listen: &self.listen,
-                server: self.server.as_ref().map(|address| (address, &self.credentials)),
-                clocks: self.clock.iter().filter_map(|text| Some(clock(text).ok()?.to_message())).collect(),
-                done: &done,
-                replays,
-            };
+            let host = self.host(table, schedule, entrants, &done, replays);
             host.play(tables, &finished, should_stop).unwrap_or_else(|error| {
                 // Sending fails only after the collector has stopped.
                 let _ = finished.send(Err(error));
