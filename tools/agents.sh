@@ -98,7 +98,8 @@ for language; do
         continue
     fi
     "build_$language"
-    report=$("$server" agent-check -- "$out/$language/agent") || failed+=("$language")
+    [ "$language" = python ] && without=() || without=(--without clocks,fair-deals)
+    report=$("$server" agent-check "${without[@]}" -- "$out/$language/agent") || failed+=("$language")
     grep -v '^ok ' <<<"$report" | tail -n 40 | sed "s/^/$language: /"
 done
 [ ${#failed[@]} -eq 0 ] || { echo "these agents break the protocol: ${failed[*]}" >&2 && exit 1; }

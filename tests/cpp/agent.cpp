@@ -57,6 +57,7 @@ class Agent {
         }
         next_request = response.has_error() ? observe() : next(next_request, response);
         backoff.reset();
+        if (next_request.has_act()) std::this_thread::sleep_for(think_time());
       }
       const grpc::Status ended = stream->Finish();
       const grpc::Status& status = error.ok() ? ended : error;

@@ -76,6 +76,12 @@ inline bool needs_observe(const std::string& reason) {
          reason == "NOT_YOUR_TURN";
 }
 
+/// Returns how long `boardwire agent-check` asks the agent to wait before each action.
+inline std::chrono::duration<double> think_time() {
+  const char* seconds = std::getenv("BOARDWIRE_CHECK_THINK");
+  return std::chrono::duration<double>(seconds ? std::stod(seconds) : 0);
+}
+
 /// Counts consecutive failures. The pause grows with each failure, and more than 10 failures are an error.
 class Backoff {
  public:

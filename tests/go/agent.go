@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	pb "boardwire/v1"
 
@@ -71,6 +72,9 @@ func (a *agent) stream(retries *retryState) error {
 		if response, err = stream.Recv(); err == nil {
 			if a.nextRequest, err = a.next(response); err == nil {
 				retries.failures = 0
+				if a.nextRequest.GetAct() != nil {
+					time.Sleep(thinkTime())
+				}
 			}
 		}
 	}

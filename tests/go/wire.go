@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
+	"strconv"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -125,6 +126,12 @@ func callWithRetry(call func(ctx context.Context) error) error {
 			return err
 		}
 	}
+}
+
+// thinkTime returns how long `boardwire agent-check` asks the agent to wait before each action.
+func thinkTime() time.Duration {
+	seconds, _ := strconv.ParseFloat(os.Getenv("BOARDWIRE_CHECK_THINK"), 64)
+	return time.Duration(seconds * float64(time.Second))
 }
 
 // uuid returns a random UUID for a request id.

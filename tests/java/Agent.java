@@ -46,6 +46,7 @@ final class Agent {
         while (true) {
           nextRequest = next(nextRequest, stream.ask(nextRequest));
           backoff.reset();
+          if (nextRequest.hasAct()) Thread.sleep(Wire.thinkTime());
         }
       } catch (StatusRuntimeException error) {
         if (Wire.reason(error).equals("MATCH_CLOSED")) return;

@@ -52,6 +52,11 @@ final class Wire {
         .build();
   }
 
+  /** Returns for how many milliseconds `boardwire agent-check` asks the agent to wait before each action. */
+  static long thinkTime() {
+    return (long) (1_000 * Double.parseDouble(System.getenv().getOrDefault("BOARDWIRE_CHECK_THINK", "0")));
+  }
+
   /** Returns credentials that send a token with each call of a stub. */
   static CallCredentials bearer(String token) {
     return new CallCredentials() {

@@ -5,6 +5,7 @@
 // ADDRESS is host:port or unix:/path. To write your own agent, replace `choose`.
 
 import { randomUUID } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { status } from "@grpc/grpc-js";
 import { Backoff, Client, type Failure, members } from "./client.js";
@@ -24,6 +25,9 @@ function choose(legal: number[], observation: Observation): number {
 
 /** The reasons of errors after which an agent observes again. */
 const NEEDS_OBSERVE = ["DECISION_STALE", "DECISION_LATE", "EPISODE_OVER", "NOT_YOUR_TURN"];
+
+/** How long `boardwire agent-check` asks the agent to wait before each action. */
+const THINK_MS = 1_000 * Number(process.env["BOARDWIRE_CHECK_THINK"] ?? 0);
 
 /** An agent with a seat in a match. */
 class Agent {
@@ -62,6 +66,7 @@ class Agent {
       for await (const response of stream) {
         this.#nextRequest = this.next(response as PlayResponse);
         backoff.reset();
+        if (this.#nextRequest.act) await setTimeout(THINK_MS);
         stream.write(this.#nextRequest);
       }
     } finally {

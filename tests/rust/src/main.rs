@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use uuid::Uuid;
 
-use wire::{Backoff, call_with_retry, join_with_spaces, needs_observe};
+use wire::{Backoff, call_with_retry, join_with_spaces, needs_observe, think_time};
 
 /// Chooses a legal action. A trained policy also uses `observation.view`; `GameSpec::fields` has its layout. Do not use
 /// `observation.ply`: simultaneous choices arrive in any order, so the same game can have different plies.
@@ -106,6 +106,9 @@ impl Agent {
         while let Some(response) = responses.message().await? {
             *next_request = self.next(next_request, response.answer)?;
             *backoff = Backoff::default();
+            if let PlayRequestKind::Act(_) = next_request {
+                tokio::time::sleep(think_time()).await;
+            }
             // If the stream is lost, the next read returns the reason.
             let _ = requests.send(wrap(next_request.clone())).await;
         }

@@ -41,6 +41,12 @@ impl Backoff {
     }
 }
 
+/// Returns how long `boardwire agent-check` asks the agent to wait before each action.
+pub(crate) fn think_time() -> Duration {
+    let seconds = std::env::var("BOARDWIRE_CHECK_THINK").ok().and_then(|given| given.parse().ok());
+    Duration::from_secs_f64(seconds.unwrap_or_default())
+}
+
 /// Returns whether the agent must observe again: the host has ended or replaced the episode, or time has run out.
 pub(crate) fn needs_observe(status: &Status) -> bool {
     let reason = error_reason(status);
