@@ -5,6 +5,7 @@
 mod wire;
 
 use std::convert::Infallible;
+use std::process::ExitCode;
 
 use anyhow::Context as _;
 use boardwire_api::client::{Tokens, connect, error_reason, legal_actions, stream_error_status};
@@ -30,7 +31,18 @@ fn choose(legal: &[u32], observation: &Observation) -> u32 {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> anyhow::Result<()> {
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Without the backtrace that `anyhow` adds to the result of `main`.
+            eprintln!("agent: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (address, code, transcript) = match arguments.as_slice() {
         [address, code] => (address, code, false),
