@@ -62,7 +62,7 @@ async fn the_history_begins_with_the_last_decision_of_the_seat() {
     let loser = if winner == ZERO { one() } else { ZERO };
     let drawn = play(&arbiter, winner).await;
     assert_eq!(history(&arbiter, winner).await, format!("{winner} keeps {drawn}\n"));
-    assert_eq!(history(&arbiter, loser).await, format!("{revealed}{winner} keeps a card\n"));
+    assert_eq!(history(&arbiter, loser).await, format!("{revealed}{winner} keeps {drawn}\n"));
     arbiter.reset_match(Role::Host, Some(8), None).await.expect("the host may reset the match");
     assert_eq!(
         (history(&arbiter, ZERO).await, history(&arbiter, one()).await),
