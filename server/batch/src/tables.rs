@@ -41,7 +41,7 @@ type PolicyTable = (String, String, Option<Arc<Table>>);
 pub struct Tables {
     registry: Registry,
     policies: Policies,
-    policy_tables: OnceLock<Vec<PolicyTable>>,
+    described_policies: OnceLock<Vec<PolicyTable>>,
     in_use: Mutex<BTreeMap<Key, Weak<Table>>>,
 }
 
@@ -49,8 +49,8 @@ impl Tables {
     /// Creates tables of the games of `registry`, without policies.
     #[must_use]
     pub fn new(registry: Registry) -> Self {
-        let (policies, policy_tables) = (Policies::default(), OnceLock::new());
-        Self { registry, policies, policy_tables, in_use: Mutex::default() }
+        let (policies, described_policies) = (Policies::default(), OnceLock::new());
+        Self { registry, policies, described_policies, in_use: Mutex::default() }
     }
 
     /// Adds the policies that bots can use.
@@ -70,7 +70,7 @@ impl Tables {
     /// Returns the policies' networks with their tables. Searches the tables at the first call: all seats, and all values of
     /// options that have a few named values.
     pub(crate) fn policy_tables(&self) -> &[PolicyTable] {
-        self.policy_tables.get_or_init(|| {
+        self.described_policies.get_or_init(|| {
             let networks = self.policies.networks();
             let mut found: Vec<PolicyTable> =
                 networks.map(|(name, digest)| (name.to_owned(), digest.to_owned(), None)).collect();

@@ -72,7 +72,7 @@ enum Command {
     Games(games::Games),
     /// Plays one match of bots and prints a readable transcript.
     Play(play::PlayOne),
-    Arena(arena::Arena),
+    Arena(Box<arena::Arena>),
     AgentCheck(agent_check::AgentCheck),
     Proto(proto::Proto),
     Token(token::Token),

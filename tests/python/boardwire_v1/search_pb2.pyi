@@ -190,7 +190,9 @@ class RolloutRequest(google.protobuf.message.Message):
     """The number of playouts of each world; 0 for 1. At most 65536 for all rows together."""
     policy: global___RolloutPolicy.ValueType
     seed: builtins.int
-    """The seed of chance events. Playout j has the same chance events in every world. If absent, the server draws one."""
+    """The seed of chance events. If absent, the server draws one. Playout j has the same chance events in all copies of a world: compare actions in
+    copies of one world, and average over worlds.
+    """
     def __init__(
         self,
         *,

@@ -117,7 +117,7 @@ pub(super) struct Settings {
     /// `localhost` always work.
     #[arg(long, value_name = "NAME", env = "BOARDWIRE_PAGE_HOST", value_delimiter = ',')]
     page_host: Vec<String>,
-    /// An origin, such as https://example.org, whose pages may call the methods of the watch page; may be repeated. `*`
+    /// An origin, such as `https://example.org`, whose pages may call the methods of the watch page; may be repeated. `*`
     /// allows all origins.
     #[arg(long, value_name = "ORIGIN", env = "BOARDWIRE_ALLOW_ORIGIN", value_delimiter = ',')]
     allow_origin: Vec<String>,

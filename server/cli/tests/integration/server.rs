@@ -127,7 +127,8 @@ async fn a_join_can_bring_the_description_of_the_table() {
     let mut client = MatchServiceClient::new(server.channel.clone());
     let created = client.create_match(create(&["agent", "random"])).await.expect("created").into_inner();
     let config = created.r#match.and_then(|created| created.config).expect("a configuration");
-    let get = GetGameRequest { game: config.game, seats: 2, options: config.options };
+    let get =
+        GetGameRequest { game: config.game, seats: 2, options: config.options, ..GetGameRequest::default() };
     let mut catalog = CatalogServiceClient::new(server.channel.clone());
     let spec = catalog.get_game(get).await.expect("the table is described").into_inner().spec;
     let join = JoinMatchRequest {

@@ -34,6 +34,10 @@ use crate::edge::Access;
 use crate::matches::{self, Matches};
 use crate::run::{Listener, run};
 
+/// An observation with every part that a seat can request.
+const ALL_EXTRAS: Extras =
+    Extras { text: true, explanation: true, actions: true, head: true, history: true, label_seed: Some(3) };
+
 /// A log that keeps lines at `info` and above.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
@@ -118,15 +122,7 @@ impl SeatClient {
         let mut client = self.client.clone();
         let token = Some(self.token.as_str());
         let match_id = || self.match_id.clone();
-        let extras = Some(Extras {
-            text: true,
-            explanation: true,
-            actions: true,
-            head: true,
-            history: true,
-            label_seed: Some(3),
-        });
-        let observe = ObserveRequest { match_id: match_id(), wait: false, extras };
+        let observe = ObserveRequest { match_id: match_id(), wait: false, extras: Some(ALL_EXTRAS) };
         let reset = ResetRequest { match_id: match_id(), seed: Some(1), ..ResetRequest::default() };
         let act = |decision: u32, action: u32| ActRequest {
             match_id: match_id(),
