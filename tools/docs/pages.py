@@ -58,7 +58,18 @@ PYTHON = {
     "Recordings": "record record_arena Recording RecordingFacts Steps",
 }
 #: Modules with their own page.
-MODULES = ["errors", "aio", "envs", "pettingzoo", "sb3", "torch", "rllib", "open_spiel", "dm_env_rpc", "openenv"]
+MODULES = [
+    "errors",
+    "aio",
+    "envs",
+    "pettingzoo",
+    "sb3",
+    "torch",
+    "rllib",
+    "open_spiel",
+    "dm_env_rpc",
+    "openenv",
+]
 #: Classes that inherit most methods. Their pages include inherited members.
 INHERITING = {"Client", "Match", "Seat", "Batch", "BatchPart", "Search"}
 #: The languages of source files by suffix.
