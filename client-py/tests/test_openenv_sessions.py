@@ -195,7 +195,7 @@ def test_tools_are_typed_documented_methods() -> None:
     methods = inspect.getmembers(type(environment), inspect.isfunction)
     public = {name for name, _ in methods if not name.startswith("_")}
     assert public == {"reset", "get_reward", "choose", "place"}
-    assert inspect.get_annotations(type(environment).place) == {"sanctuary": int, "return": str}
+    assert inspect.get_annotations(type(environment).place) == {"sanctuary": str, "return": str}
     assert list(inspect.signature(environment.place).parameters) == ["sanctuary"]
     assert (
         "Args:\n    sanctuary: The SANCTUARY, as the legal actions name it."
@@ -203,13 +203,13 @@ def test_tools_are_typed_documented_methods() -> None:
     )
     text = environment.reset(seed=3, prompt=[], other="of the row")
     assert text.startswith(environment.session.how_to_play)
-    region = re.findall(r"^- choose\((\d+)\)", text, re.MULTILINE)[0]
-    assert environment.choose(region=int(region)).startswith("You play seat 0.")
-    assert "illegal reply 1 of 3" in environment.place(sanctuary=99)
+    region = re.findall(r"^- choose\((R\d+)\)", text, re.MULTILINE)[0]
+    assert environment.choose(region=region).startswith("You play seat 0.")
+    assert "illegal reply 1 of 3" in environment.place(sanctuary="S99")
     assert "illegal reply 2 of 3" in environment.place()
     assert environment.get_reward() == -1.0
     assert environment.session.prompt.result.ended == "abandoned"
-    assert "The episode is over (abandoned)" in environment.choose(1)
+    assert "The episode is over (abandoned)" in environment.choose("R1")
 
 
 def test_a_session_survives_the_end_of_its_match() -> None:

@@ -165,7 +165,9 @@ def many_streams() -> None:
 @flaw("has no keepalive")
 def no_keepalive() -> None:
     """Does not notice a silent connection."""
-    replace(boardwire, "connect", lambda connect, address: connect(without_pings(address)))
+    replace(
+        boardwire, "connect", lambda connect, address, **options: connect(without_pings(address), **options)
+    )
 
 
 def without_pings(address: str) -> str:

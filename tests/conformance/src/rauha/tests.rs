@@ -114,9 +114,12 @@ fn events_missing_or_superfluous_or_illegal_differ() {
     let twice = log(&|log| log[2] = log[1].clone());
     assert_eq!(twice, ("log[2] draft step 1 player".into(), json!(0), json!([1])));
     let covered = log(&|log| log[8]["action"] = json!({ "place": 1 }));
-    assert_eq!((covered.0, covered.1), ("log[8] main step 1 action".into(), json!("place on cell 1")));
+    assert_eq!(
+        (covered.0, covered.1),
+        ("log[8] main step 1 action".into(), json!("place the kept card on cell N"))
+    );
     let unused = log(&|log| log[5]["action"] = json!({ "cell": 6 }));
-    assert_eq!(unused.1, json!("activate cell 6"), "used already");
+    assert_eq!(unused.1, json!("activate cell SW"), "used already");
     let early = log(&|log| log[7]["action"] = json!({ "cell": 3 }));
     assert_eq!((early.1, early.2), (json!({ "cell": 3 }), json!({ "end": true })), "an automatic end");
     let record: Value = serde_json::from_str(GAMES.lines().next().expect("a game")).expect("JSON");
