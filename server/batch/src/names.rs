@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn each_name_gets_another_neutral_name_of_its_group() {
+    fn names_of_a_group_get_distinct_neutral_names() {
         let mut orders = BTreeSet::new();
         for seed in SEEDS {
             let permutation = NamePermutation::of(groups(), seed);

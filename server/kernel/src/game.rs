@@ -118,7 +118,7 @@ pub trait Texts: Choices {
     fn text(&self, state: &Self::State, viewer: Viewer, out: &mut dyn fmt::Write) -> fmt::Result;
 
     /// Writes what the legal action `action` of `seat` does in this position, without a line break. No two legal
-    /// actions have the same phrase. It depends only on what `seat` knows. By default it is the label.
+    /// actions have the same phrase. It depends only on what `seat` knows. The default is the label.
     ///
     /// # Errors
     /// The errors of `out`.

@@ -310,7 +310,7 @@ async fn expected_ends(table: &Arc<Table>, scenario: &Scenario) -> anyhow::Resul
     let agents: Vec<Seat> = settings.seats().filter(|seat| settings.agents().contains(*seat)).collect();
     let arbiter = Arc::new(Arbiter::new(Arc::clone(table), settings, pool.new_group().work_queue(), 1));
     arbiter.start();
-    if scenario.is_reset() {
+    if scenario.host_resets() {
         arbiter.reset_match(Role::Host, None, None).await?;
     }
     let mut ends = BTreeMap::new();

@@ -37,7 +37,7 @@ struct AgentState {
     knows_commitments: bool,
     /// The commitment of the agent's first join.
     commitment: Option<Bytes>,
-    /// The episode and decision that the agent owes, and when the check passed them.
+    /// The episode and decision that the agent has to act in, and when the check forwarded the observation.
     due: Option<(u32, u32, Instant)>,
     /// Whether the agent has asked for the next episode after the last one of the scenario.
     has_asked: bool,

@@ -169,7 +169,7 @@ impl Call {
         read.unwrap_or(other)
     }
 
-    /// Reads a message of the server, and returns the kind of its request. A refusal on the stream has no kind.
+    /// Reads a message of the server, and returns the kind of its request. An error on the stream does not name its request, so it has no kind.
     pub(super) fn read_response(&self, message: &Bytes) -> (Option<Kind>, ServerResponse) {
         if self.is_stream() {
             let (kind, observation) =

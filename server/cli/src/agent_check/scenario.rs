@@ -206,7 +206,7 @@ impl Scenario {
     }
 
     /// Returns whether the host resets the match.
-    pub(super) fn is_reset(&self) -> bool {
+    pub(super) fn host_resets(&self) -> bool {
         self.faults.iter().any(|fault| matches!(fault.effect, Effect::HostResets))
     }
 

@@ -228,7 +228,7 @@ impl GoldenCompass {
         }
         let (supply, compass, dust) = (seat_state.supply, seat_state.compass, seat_state.dust);
         write!(out, "compass tiles {compass} laid, {supply} left; {}", counted(dust, "dust tile"))?;
-        writeln!(out, "{}", self.tile_sum(&seat_state.truth))?;
+        writeln!(out, "{}", self.tile_worths(&seat_state.truth))?;
         self.text_tokens(state, viewer, seat, out)
     }
 
@@ -262,7 +262,7 @@ impl GoldenCompass {
     }
 
     /// Returns the worths of a seat's truth tiles and their sum; empty if it has none.
-    fn tile_sum(&self, pile: &TilePile) -> String {
+    fn tile_worths(&self, pile: &TilePile) -> String {
         let tiles = self.catalogue().tiles.iter().zip(&pile.counts()[1..]);
         let worths: Vec<u8> =
             tiles.flat_map(|(tile, &count)| std::iter::repeat_n(tile.value, count.into())).collect();

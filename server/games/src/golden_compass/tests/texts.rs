@@ -233,7 +233,7 @@ fn steps_tiles_and_the_end_of_a_period_are_reported() {
     assert_eq!(took[usize::from(1 - first)], format!("seat {first}: takes a truth tile worth {worth}\n"));
 }
 
-/// Returns `text` with each of `names` replaced, whole words only, the longest first. A plural counts as the name.
+/// Returns `text` with each of `names` replaced, whole words only, the longest first. The plural of a name is replaced too.
 fn neutral(text: &str, names: &[(String, String)]) -> String {
     let lower = text.to_ascii_lowercase();
     let is_word = |at: Option<char>| at.is_some_and(char::is_alphanumeric);

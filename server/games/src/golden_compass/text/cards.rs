@@ -52,7 +52,7 @@ impl GoldenCompass {
     }
 
     /// Writes which hidden cards opponents cannot have, because they drew their own before those went back into the draw
-    /// pile. Writes the shorter of the possible and the impossible cards.
+    /// pile. Writes the possible cards or the impossible ones, whichever list is shorter.
     fn text_out_of_reach(
         &self,
         memory: &Memory,

@@ -195,7 +195,7 @@ impl GoldenCompass {
         &self.catalogue().token(token).name
     }
 
-    /// Returns the place that Lyra reaches on space `space` of the current period.
+    /// Returns the city, objective or plain space at this position of the current period's path.
     pub(super) fn space_words(&self, state: &State, space: u8) -> String {
         match self.catalogue().current_city(state.period, space) {
             Some(_) if space == 0 => "the start".to_owned(),

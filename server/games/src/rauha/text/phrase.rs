@@ -78,7 +78,7 @@ impl Rauha {
         })
     }
 
-    /// Writes the end of the activation: what it leaves, and in a scoring the points that follow.
+    /// Writes that the activation ends: what stays unused, and in a scoring the points for Water Sources.
     fn write_ending(&self, state: &State, seat: Seat, out: &mut dyn Write) -> fmt::Result {
         write!(out, "end the activation without {}", self.item_names(self.activatable(state)))?;
         let points = self.water_points(state, seat);
@@ -120,7 +120,7 @@ impl Rauha {
         })
     }
 
-    /// Returns a cell and the biome on it.
+    /// Returns the name of a cell, with the biome on it.
     fn cell_with_biome(&self, board: &Board, cell: u8) -> String {
         let description = self.catalogue.components.description(board.at(cell));
         let code = if board.at(cell).is_card() { self.code(board.at(cell)) } else { "printed" };

@@ -2,6 +2,9 @@
 
 use crate::{CheckResult, ColumnKind, Field, FieldKind, Game, GameInfo, GameType, Table, ensure};
 
+/// The maximum number of words of the section `How to play`.
+const MAX_HOW_TO_PLAY_WORDS: usize = 200;
+
 pub(super) fn actions_round_trip<G: Game>(game: &G) -> CheckResult {
     let actions = &game.info().actions;
     for index in 0..=u8::MAX {
@@ -21,6 +24,8 @@ pub(super) fn actions_round_trip<G: Game>(game: &G) -> CheckResult {
 pub(super) fn names_stay_within_tables(info: &GameInfo, game_type: &GameType) -> CheckResult {
     ensure(info.id == game_type.id, || format!("a table of {} is called {}", game_type.id, info.id))?;
     ensure(game_type.seats.contains(&info.seats), || format!("{} is not played by {}", info.id, info.seats))?;
+    let words = game_type.how_to_play().split_whitespace().count();
+    ensure(words <= MAX_HOW_TO_PLAY_WORDS, || format!("How to play has {words} words"))?;
     for field in info.layout.fields.iter().chain(&info.public_layout.fields) {
         let maximum = match &field.kind {
             FieldKind::Id { table } => rows(info, table)?.saturating_sub(1),
