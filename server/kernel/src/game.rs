@@ -270,7 +270,7 @@ pub struct GameType {
     pub streams: &'static [&'static str],
     /// The catalogue compiled into the binary, as JSON.
     pub catalogue: &'static str,
-    /// The rules in Markdown. The section `## How to play` is a summary for players, at most 200 words.
+    /// The rules in Markdown. The section `## How to play` is a summary for players, at most 250 words.
     pub rules: &'static str,
 }
 

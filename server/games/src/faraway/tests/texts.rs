@@ -47,7 +47,7 @@ display:
 R3 duration 3, river; 4 fame
 R4 duration 4, forest stone thistle
 R17 duration 17, desert stone; needs 2 chimera: 3 per stone
-\"= 6\": pays 6 now. A region counts itself, later regions of its line, all sanctuaries of its seat.
+\"= N\": pays N now. A region counts itself, later regions of its line, all sanctuaries of its seat.
 ";
 
 const DECKS: &str = "\
@@ -76,7 +76,7 @@ S44; 1 per forest or desert
 line, oldest first:
 R20 river night clue; lacks 1 stone: 2 per night
 R22 duration 22, river night clue; 1 per clue = 1
-symbols: 2 clue, 2 night, 2 river
+symbols in area: 2 clue, 2 night, 2 river
 fame now: 1
 ";
     let other = "\

@@ -58,7 +58,7 @@ impl Faraway {
             writeln!(out, "{}{}", Action::Sanctuary(id), Played { card: self.sanctuary(id), visible })?;
         }
         if is_own {
-            writeln!(out, "symbols: {}", Totals(visible))?;
+            writeln!(out, "symbols in area: {}", Totals(visible))?;
         }
         let when = if state.phase == Phase::Over { "final score" } else { "fame now" };
         writeln!(out, "{when}: {}", self.fame(state, seat).total())

@@ -16,7 +16,7 @@ use super::{Action, Faraway};
 
 /// Explains the marks on played cards.
 const LEGEND: &str =
-    "\"= 6\": pays 6 now. A region counts itself, later regions of its line, all sanctuaries of its seat.";
+    "\"= N\": pays N now. A region counts itself, later regions of its line, all sanctuaries of its seat.";
 
 impl Texts for Faraway {
     fn text(&self, state: &State, viewer: Viewer, out: &mut dyn fmt::Write) -> fmt::Result {

@@ -73,7 +73,7 @@ impl Per {
 
     /// Returns the name of the thing counted in texts.
     fn thing(self) -> &'static str {
-        ["flying", "land", "marine", "Spore", "Water Source", "most frequent animal"][self as usize]
+        ["flying", "land", "marine", "Spore", "Water Source", "animal of the most frequent kind"][self as usize]
     }
 }
 
@@ -163,7 +163,7 @@ impl std::fmt::Display for Effect {
                 write!(f, "pay {}, +{}", number(cost, "crystal"), number(points, "point"))
             }
             Self::BuySpore { cost } => write!(f, "pay {}, +1 Spore", number(cost, "crystal")),
-            Self::Water(sources) => f.write_str(&number(sources, "Water Source")),
+            Self::Water(sources) => write!(f, "{} while held", number(sources, "Water Source")),
         }
     }
 }

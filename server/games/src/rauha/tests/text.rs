@@ -77,7 +77,7 @@ fn the_text_says_where_the_cards_are() {
     // RA-11.1
     let mut setup = TestState::opening(2, 1);
     let counts = |pack| {
-        format!("Cards: {pack} in each pack; not dealt: 32 of Age 1, 40 of Age 2; Black Hole (discards): 0.")
+        format!("Cards: {pack} in each pack; not dealt: 32 of Age 1, 40 of Age 2; Black Hole (discarded or left over): 0.")
     };
     assert_has(&text(&setup, Viewer::Public), &counts(4));
     setup.draft_lowest();
@@ -146,7 +146,7 @@ fn boards_say_what_each_biome_does() {
         "\nBoards (no code: printed biome):\nseat 1 (you): 0 points, 4 crystals, 1 Water Source\n",
     );
     let head = "seat 0: 0 points, 4 crystals, 3 Water Sources (+3 in a scoring now)";
-    assert_has(&shown, &format!("\n{head}; holds: VUORI (mountain) 2 Water Sources\n"));
+    assert_has(&shown, &format!("\n{head}; holds: VUORI (mountain) 2 Water Sources while held\n"));
     assert_has(&shown, "\n NW C4 quartz, flying: +1 point per flying | N forest: +1 point | NE desert\n");
     assert_has(&shown, " | SE C37 mushroom, mountain, land, marine\n");
     assert_has(&shown, "\nEntities on the table: KITEET (quartz) +3 points; MAA (land) +1 point per Spore; ");

@@ -202,7 +202,7 @@ impl Rauha {
         let undealt = format!("{first}{second} of Age 2");
         writeln!(
             out,
-            "Cards: {pack} in each pack; not dealt: {undealt}; Black Hole (discards): {black_hole}."
+            "Cards: {pack} in each pack; not dealt: {undealt}; Black Hole (discarded or left over): {black_hole}."
         )
     }
 

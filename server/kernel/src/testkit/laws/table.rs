@@ -3,7 +3,7 @@
 use crate::{CheckResult, ColumnKind, Field, FieldKind, Game, GameInfo, GameType, Table, ensure};
 
 /// The maximum number of words of the section `How to play`.
-const MAX_HOW_TO_PLAY_WORDS: usize = 200;
+const MAX_HOW_TO_PLAY_WORDS: usize = 250;
 
 pub(super) fn actions_round_trip<G: Game>(game: &G) -> CheckResult {
     let actions = &game.info().actions;
