@@ -81,7 +81,7 @@ impl GoldenCompass {
         match state.decision {
             Decision::Keep => writeln!(out, "before turn {}", turn + 1),
             Decision::Over => writeln!(out, "after turn {turn}"),
-            _ => writeln!(out, "turn {turn} of {active}"),
+            _ => writeln!(out, "turn {turn}: {active}"),
         }
     }
 

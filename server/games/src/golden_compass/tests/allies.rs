@@ -208,7 +208,7 @@ fn the_text_shows_up_to_255_rights() {
     (table.state.wild_pair_rights, table.state.short_triplet_rights) = (u8::MAX, u8::MAX);
     let mut text = String::new();
     table.game.text(&table.state, Seat::FIRST.into(), &mut text).expect("memory");
-    assert!(text.contains("rights left in this turn: 255 wild pairs, 255 short triplets"), "{text}");
+    assert!(text.contains("this turn the ally also allows: 255 wild pair (any two cards), 255 short triplet (two of one symbol)"), "{text}");
 }
 
 #[test]

@@ -24,9 +24,11 @@ impl GoldenCompass {
         }
         writeln!(out)?;
         if state.wild_pair_rights > 0 || state.short_triplet_rights > 0 {
-            let wild = counted(state.wild_pair_rights, "wild pair");
-            let short = counted(state.short_triplet_rights, "short triplet");
-            writeln!(out, "rights left in this turn: {wild}, {short}")?;
+            let wild = (state.wild_pair_rights, "wild pair (any two cards)");
+            let short = (state.short_triplet_rights, "short triplet (two of one symbol)");
+            let left = [wild, short].into_iter().filter(|(count, _)| *count > 0);
+            let left = left.map(|(count, set)| format!("{count} {set}"));
+            writeln!(out, "this turn the ally also allows: {}", joined(left))?;
         }
         if viewer.is_seat(state.active) && !state.just_drawn.is_empty() {
             writeln!(out, "you have just drawn: {}", self.card_names(state.just_drawn.cards()))?;
@@ -65,11 +67,11 @@ impl GoldenCompass {
             Decision::Action => "a light-blue action; card sets follow".to_owned(),
             Decision::Target(reason) => match reason {
                 TargetReason::Airship => "the opponent that takes the airship".to_owned(),
-                TargetReason::Dust => "the opponent that loses 1 dust tile to the chooser".to_owned(),
+                TargetReason::Dust => "which opponent to take 1 dust tile from".to_owned(),
                 TargetReason::Cards(count) => {
-                    format!("the opponent that loses {} to the chooser", counted(count, "random card"))
+                    format!("which opponent to take {} from", counted(count, "random card"))
                 }
-                TargetReason::Token => "the opponent that loses 1 token to the chooser".to_owned(),
+                TargetReason::Token => "which opponent to steal 1 token from".to_owned(),
                 TargetReason::Compass(count) => {
                     format!("the opponent whose compass tiles, at most {count}, go back from the objective")
                 }

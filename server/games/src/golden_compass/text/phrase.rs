@@ -15,6 +15,9 @@ impl GoldenCompass {
             (_, Action::Red) => self.red_phrase(state),
             (_, Action::Blue) => {
                 let axis = state.axis.expect("a turn begins with a spin");
+                if self.blue_actions(state).iter().all(|(_, is_available)| !is_available) {
+                    return "light blue: its action is not possible now, only card sets".to_owned();
+                }
                 format!(
                     "light blue: {}, then card sets",
                     self.blue_phrase(state, self.catalogue().axis(axis).blue)
