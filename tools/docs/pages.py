@@ -49,7 +49,7 @@ PYTHON = {
     "Matches and seats": "Match Seat Observation LegalAction Outcome ScoreLine Forfeit Reward IllegalActions"
     " MatchInfo MatchState CloseReason Invitation SeedOpening Clock ClockReading FairDeal",
     "Replays": "Replay Frame PlayedAction ActionCause",
-    "Descriptions of games": "GameSpec GameOption ActionSpec ViewField ValueKind Axis AxisOrder"
+    "Descriptions of games": "GameSpec Rules GameOption ActionSpec ViewField ValueKind Axis AxisOrder"
     " ComponentTable Column FeatureLayout Entities EntityLayout",
     "Batches": "Batch BatchPart BatchStep BatchColumn Autoreset NOBODY SelfPlay Turn",
     "Searches": "Search RolloutPolicy",

@@ -111,8 +111,8 @@ class Search(Closing):
 
         Args:
             worlds: `int[n]`, the places of the worlds.
-            playouts: The number of playouts of each world; n times `playouts` is at most 65,536. The first
-                playouts of all worlds share their luck; so do the second ones, and so on.
+            playouts: The number of playouts of each world; n times `playouts` is at most 65,536. Copies of
+                one world share the luck of their playouts; different worlds do not.
             policy: The policy at all seats: `estimate` chooses the action that the game's own estimate rates
                 best one ply ahead, `random` a random one.
             seed: The seed of the luck; the server draws one by default.
@@ -151,7 +151,7 @@ class Search(Closing):
         a decision. The copies go to the places after the worlds. Call it before you play any world.
 
         Args:
-            playouts: The number of playouts of each action; all actions and worlds share their luck.
+            playouts: The number of playouts of each action. The actions of one world share their luck.
             policy: The policy at all seats after the action, as in `rollout`.
             seed: The seed of the luck; random by default.
             timeout: Seconds of each call; None for no limit.
