@@ -146,5 +146,6 @@ def test_interrupted_training_keeps_the_network(tmp_path: Path) -> None:
                 stopped.result()
     output = printed(notebook, "train-loop")
     assert "interrupted: the network keeps what it has learned" in output
-    assert win_rate(printed(notebook, "measure"), "random") < win_rate(output, "random")
+    # A few seconds of training need not improve the network.
+    assert 0 < win_rate(output, "random") < 1
     assert re.search(r"scores \(\d+, \d+\) places", printed(notebook, "play-policy"))

@@ -136,15 +136,15 @@ def test_tools_of_a_session_have_types(url: str) -> None:
         async with MCPToolClient(base_url=url) as client:
             schemas = {tool.name: tool.input_schema for tool in await client.list_tools()}
             assert set(schemas) == {"choose", "place"}
-            assert schemas["place"]["properties"]["sanctuary"]["type"] == "integer"
+            assert schemas["place"]["properties"]["sanctuary"]["type"] == "string"
             observation = (await client.reset(seed=3)).observation
             with GameSession("faraway") as session:
                 prompt = session.reset(3)
                 assert prompt.text in observation.text
-                region = int(prompt.calls[0].removeprefix("choose(").removesuffix(")"))
-                chosen, refused = session.call("choose", region), session.call("place", 99)
+                region = prompt.calls[0].removeprefix("choose(").removesuffix(")")
+                chosen, refused = session.call("choose", region), session.call("place", "S99")
                 assert await client.call_tool("choose", region=region) == chosen.for_tools()
-                assert await client.call_tool("place", sanctuary=99) == refused.for_tools()
+                assert await client.call_tool("place", sanctuary="S99") == refused.for_tools()
             # A reply that is not legal is a step too.
             assert (await client.state()).step_count == 2
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,7 @@ class ScriptedTrainer(trl.GRPOTrainer):
             calls = re.findall(r"^- (\w+)\((\w+)\): ", text.rsplit("actions:", 1)[1], re.MULTILINE)
             name, value = calls[0]
             argument = {"choose": "region", "place": "sanctuary"}[name]
-            call = f'{{"name": "{name}", "arguments": {{"{argument}": {value}}}}}'
+            call = json.dumps({"name": name, "arguments": {argument: value}})
             reply = "I stop." if turns > SCRIPTS[row % 2] else f"<tool_call>\n{call}\n</tool_call>"
             replies.append(self.processing_class(f"{reply}<|im_end|>", add_special_tokens=False)["input_ids"])
         return replies, None
