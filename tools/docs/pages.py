@@ -27,9 +27,6 @@ PAGES_OUTSIDE_DOCS = {
     "DESIGN.md": "design.md",
     "SECURITY.md": "security.md",
     "client-py/examples/first_agent.ipynb": "first_agent.md",
-    "server/games/rules/faraway.md": "rules/faraway.md",
-    "server/games/rules/golden_compass.md": "rules/golden_compass.md",
-    "server/games/rules/rauha.md": "rules/rauha.md",
     "tests/vectors/README.md": "vectors.md",
 }
 #: The table of contents. The pages `games/index`, `protocol` and `reference/index` list the pages of games,
@@ -258,7 +255,7 @@ def main(folder: Path) -> None:
             site.add(path.relative_to(ROOT).as_posix())
     for source in PAGES_OUTSIDE_DOCS:
         site.add(source)
-    games = sorted(path.stem for path in (ROOT / "server/games/rules").glob("*.md"))
+    games = sorted(path.stem for path in (ROOT / "docs/rules").glob("*.md"))
     site.list_below("games/index.md", [f"{folder}/{game}" for game in games for folder in ("games", "rules")])
     files = sorted((ROOT / "proto/boardwire/v1").glob("*.proto"))
     protocols = [path.relative_to(ROOT).as_posix() for path in files]

@@ -6,7 +6,7 @@
 //! is scored from the last region to the first, so the first region played counts the whole line.
 //!
 //! `turn` has the course of play, `legal` the legal actions, `scoring` the fame. `memory` has what seats remember of
-//! hands and sanctuaries. `resample` samples what a seat cannot know. `server/games/rules/faraway.md` restates the rules
+//! hands and sanctuaries. `resample` samples what a seat cannot know. `docs/rules/faraway.md` restates the rules
 //! clause by clause; the ids `FA-…` refer to it.
 
 mod action;

@@ -9,7 +9,7 @@
 //! `period` (allies, truth tiles, clean-up) and `hands` (cards and tokens that change hands). `legal` computes the legal
 //! actions, `card_sets` the cards that form a set. `observe` computes what a seat sees when cards and tokens change
 //! hands, and `memory` stores it. `view` and `text` show the memory; `resample` samples the rest. Rulings are cited by
-//! number (R19), clauses as in `server/games/rules/golden_compass.md`.
+//! number (R19), clauses as in `docs/rules/golden_compass.md`.
 
 mod action;
 mod audit;

@@ -7,7 +7,7 @@
 //! compare their Water Sources.
 //!
 //! [`state`] has the state, [`turn`] the course of play, [`scoring`] the effects of activations, and [`memory`] what a
-//! seat knows of the drafts. Clause ids such as RA-1.1 refer to `server/games/rules/rauha.md`.
+//! seat knows of the drafts. Clause ids such as RA-1.1 refer to `docs/rules/rauha.md`.
 
 mod action;
 mod audit;

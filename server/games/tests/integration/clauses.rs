@@ -1,4 +1,4 @@
-//! Checks that a test of the game cites every numbered clause of `server/games/rules/<game>.md`.
+//! Checks that a test of the game cites every numbered clause of `docs/rules/<game>.md`.
 //!
 //! A clause begins with its id in bold, `**FA-3.2**`. A test in `src/<game>/tests/` cites it in its body or in the
 //! comment before it. Text between the tests does not count.
@@ -74,15 +74,12 @@ fn citations_outside_tests_do_not_count() {
 #[test]
 fn every_clause_is_cited_by_a_test() {
     for game in IDS {
-        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules").join(format!("{game}.md"));
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rules").join(format!("{game}.md"));
         let (page, tests) = (read(&page), tests_of(game));
         let (clauses, cited) = (clauses(&page), cited(&tests));
-        assert!(clauses.len() > 10, "server/games/rules/{game}.md has {} numbered clauses", clauses.len());
+        assert!(clauses.len() > 10, "docs/rules/{game}.md has {} numbered clauses", clauses.len());
         let missing: Vec<_> = clauses.difference(&cited).collect();
-        assert!(
-            missing.is_empty(),
-            "clauses of server/games/rules/{game}.md that no test cites: {missing:?}"
-        );
+        assert!(missing.is_empty(), "clauses of docs/rules/{game}.md that no test cites: {missing:?}");
         let unknown: Vec<_> = cited.difference(&clauses).collect();
         assert!(unknown.is_empty(), "tests of {game} cite clauses that do not exist: {unknown:?}");
     }

@@ -1,4 +1,4 @@
-//! Tests of the clauses in `server/games/rules/faraway.md`. Each test cites the clauses it covers.
+//! Tests of the clauses in `docs/rules/faraway.md`. Each test cites the clauses it covers.
 
 mod catalogue;
 mod course;

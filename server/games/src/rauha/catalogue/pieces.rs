@@ -73,7 +73,8 @@ impl Per {
 
     /// Returns the name of the thing counted in texts.
     fn thing(self) -> &'static str {
-        ["flying", "land", "marine", "Spore", "Water Source", "animal of the most frequent kind"][self as usize]
+        ["flying", "land", "marine", "Spore", "Water Source", "animal of the most frequent kind"]
+            [self as usize]
     }
 }
 

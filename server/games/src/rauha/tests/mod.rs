@@ -1,4 +1,4 @@
-//! Tests of Rauha. A test of a clause in `server/games/rules/rauha.md` cites the clause.
+//! Tests of Rauha. A test of a clause in `docs/rules/rauha.md` cites the clause.
 
 mod activation;
 mod catalogue;

@@ -77,7 +77,9 @@ fn the_text_says_where_the_cards_are() {
     // RA-11.1
     let mut setup = TestState::opening(2, 1);
     let counts = |pack| {
-        format!("Cards: {pack} in each pack; not dealt: 32 of Age 1, 40 of Age 2; Black Hole (discarded or left over): 0.")
+        format!(
+            "Cards: {pack} in each pack; not dealt: 32 of Age 1, 40 of Age 2; Black Hole (discarded or left over): 0."
+        )
     };
     assert_has(&text(&setup, Viewer::Public), &counts(4));
     setup.draft_lowest();
