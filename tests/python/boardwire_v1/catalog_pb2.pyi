@@ -333,7 +333,7 @@ class PolicySpec(google.protobuf.message.Message):
     name: builtins.str
     """The name of the policy."""
     spec_digest: builtins.str
-    """The digest of the table that the network was trained for."""
+    """The spec digest of the table (game, seats and options) for which the network was trained."""
     game: builtins.str
     """The game, seats and options of this table; empty if the server does not know it."""
     seats: builtins.int

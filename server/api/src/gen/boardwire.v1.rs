@@ -1949,7 +1949,7 @@ pub struct PolicySpec {
     /// The name of the policy.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
-    /// The digest of the table that the network was trained for.
+    /// The spec digest of the table (game, seats and options) for which the network was trained.
     #[prost(string, tag = "2")]
     pub spec_digest: ::prost::alloc::string::String,
     /// The game, seats and options of this table; empty if the server does not know it.

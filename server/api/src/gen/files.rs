@@ -374,7 +374,7 @@ message BotParameter {
 message PolicySpec {
   // The name of the policy.
   string name = 1;
-  // The digest of the table that the network was trained for.
+  // The spec digest of the table (game, seats and options) for which the network was trained.
   string spec_digest = 2;
   // The game, seats and options of this table; empty if the server does not know it.
   string game = 3;
