@@ -87,8 +87,14 @@ fn is_word(text: &str, start: usize, end: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    use boardwire_kernel::{GameType, Seat, Viewer};
 
     use super::*;
+    use crate::play::AnyEpisode;
+    use crate::registry::Registry;
+    use crate::tables::Tables;
 
     const SEEDS: std::ops::Range<u64> = 0..50;
 
@@ -153,6 +159,57 @@ mod tests {
         for seed in SEEDS {
             let [one, two] = [groups(), longer.clone()].map(|groups| NamePermutation::of(groups, seed));
             assert_eq!(permuted(&one, "region 1"), permuted(&two, "region 1"));
+        }
+    }
+
+    /// Returns the rules and labels of a game, and all texts, phrases and reports of an episode with random actions.
+    fn all_texts(game: &dyn AnyGame, game_type: &GameType, mut episode: Box<dyn AnyEpisode>) -> String {
+        let (info, mut rng) = (game.info(), RngStream::new(1, 0));
+        let mut all = [game_type.rules, &info.actions.labels().collect::<Vec<_>>().join("\n")].join("\n");
+        while let Some(seat) = episode.pending().lowest() {
+            let legal = episode.legal(seat);
+            for viewer in Viewer::all(info.seats) {
+                all += &episode.text(viewer);
+            }
+            for action in legal {
+                all += &episode.phrase(seat, action);
+                all.push('\n');
+            }
+            let action = rng.draw(&mut legal.clone());
+            for viewer in Seat::all(info.seats) {
+                let mut copy = episode.copy();
+                let copy = Arc::get_mut(&mut copy).expect("a new copy is not shared");
+                copy.report(seat, action, viewer, &mut all).expect("a legal action");
+            }
+            episode.apply(seat, action.into()).expect("a legal action");
+        }
+        all + &episode.text(Viewer::Public)
+    }
+
+    #[test]
+    fn the_names_of_each_game_are_distinct_used_and_exchanged_everywhere() {
+        let tables = Tables::new(Registry::standard());
+        for game_type in tables.registry().game_types() {
+            let (mut all, mut names) = (String::new(), Vec::new());
+            for seats in [*game_type.seats.start(), *game_type.seats.end()] {
+                let table = tables.table(game_type.id, seats.into(), []).expect("a table");
+                names = table.game.names();
+                for seed in 0..4 {
+                    all += &all_texts(&*table.game, &game_type, Arc::clone(&table.game).deal(seed.into()));
+                }
+            }
+            let lower: Vec<_> =
+                names.iter().flat_map(|group| &group.names).map(|name| name.to_lowercase()).collect();
+            let distinct: BTreeSet<_> = lower.iter().cloned().collect();
+            assert_eq!(lower.len(), distinct.len(), "{}: {lower:?}", game_type.id);
+            let permutation = NamePermutation::of(names, 3);
+            for name in &lower {
+                assert!(!distinct.contains(&format!("{name}s")), "{name} has a plural that is a name");
+                assert!(all.to_lowercase().contains(name), "{name} is not used");
+            }
+            let exchanged = permuted(&permutation, &all);
+            let left = exchanged.lines().find(|line| permuted(&permutation, line) != **line);
+            assert_eq!(left, None, "a name of {} is left", game_type.id);
         }
     }
 }

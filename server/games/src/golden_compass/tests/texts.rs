@@ -1,11 +1,11 @@
-//! Tests of texts, phrases, reports and names.
+//! Tests of texts, phrases and reports.
 
-use boardwire_kernel::{Choices, GameType, Seat, Setup, Texts, Viewer, testkit};
+use boardwire_kernel::{Seat, Texts, Viewer};
 
 use super::super::action::Action;
 use super::super::catalogue::DaemonId;
-use super::super::state::{Decision, SetKind, State, TargetReason};
-use super::super::{GoldenCompass, streams};
+use super::super::state::{Decision, SetKind, TargetReason};
+use super::super::streams;
 use super::support::{Table, seat, tiles};
 
 fn text(table: &Table, viewer: impl Into<Viewer>) -> String {
@@ -231,75 +231,4 @@ fn steps_tiles_and_the_end_of_a_period_are_reported() {
     let took = reports(&mut table, first, Action::Tile(tile));
     let worth = table.game.catalogue().tiles[usize::from(open) - 1].value;
     assert_eq!(took[usize::from(1 - first)], format!("seat {first}: takes a truth tile worth {worth}\n"));
-}
-
-/// Returns `text` with each of `names` replaced, whole words only, the longest first. The plural of a name is replaced too.
-fn neutral(text: &str, names: &[(String, String)]) -> String {
-    let lower = text.to_ascii_lowercase();
-    let is_word = |at: Option<char>| at.is_some_and(char::is_alphanumeric);
-    let (mut at, mut out) = (0, String::new());
-    'text: while let Some(next) = text[at..].chars().next() {
-        if !is_word(text[..at].chars().next_back()) {
-            for (name, word) in names {
-                if lower[at..].starts_with(name.as_str()) {
-                    let rest = &text[at + name.len()..];
-                    let rest =
-                        rest.strip_prefix('s').filter(|rest| !is_word(rest.chars().next())).unwrap_or(rest);
-                    if !is_word(rest.chars().next()) {
-                        out += word;
-                        at = text.len() - rest.len();
-                        continue 'text;
-                    }
-                }
-            }
-        }
-        out.push(next);
-        at += next.len_utf8();
-    }
-    out
-}
-
-/// Returns all texts and phrases of some random games, with all labels and the rules.
-fn everything(seats: u8) -> String {
-    const TYPE: GameType = GoldenCompass::TYPE;
-    let game = testkit::table::<GoldenCompass>(seats, &[]);
-    let actions = &game.info().actions;
-    let labels = (0..actions.count()).map(|index| actions.label(u8::try_from(index).expect("few")));
-    let labels: Vec<_> = labels.map(|label| label.expect("every action has a label")).collect();
-    let mut all = format!("{}\n{}\n", TYPE.rules, labels.join("\n"));
-    for seed in 0..3 {
-        testkit::random_game(&game, seed, |episode| {
-            let state: &State = episode.state();
-            for viewer in Viewer::all(seats) {
-                game.text(state, viewer, &mut all).expect("memory");
-            }
-            for seat in episode.pending().iter() {
-                for action in game.legal(state, seat).iter().filter_map(|index| game.decode(index)) {
-                    game.phrase(state, seat, action, &mut all).expect("memory");
-                    all.push('\n');
-                }
-            }
-        });
-    }
-    all
-}
-
-#[test]
-fn names_cover_every_text_and_stay_apart() {
-    let game = testkit::table::<GoldenCompass>(2, &[]);
-    let groups = game.names();
-    let numbered = groups.iter().flat_map(|group| {
-        let words = (1..).map(|number| format!("{} {number}", group.kind));
-        group.names.iter().map(|name| name.to_ascii_lowercase()).zip(words)
-    });
-    let mut names: Vec<(String, String)> = numbered.collect();
-    names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-    for (at, (name, word)) in names.iter().enumerate() {
-        assert!(names[..at].iter().all(|(other, _)| other != name && *other != format!("{name}s")), "{name}");
-        assert_eq!(&neutral(&format!("a {name}, two {name}s"), &names), &format!("a {word}, two {word}"));
-    }
-    let all = neutral(&everything(3), &names).to_ascii_lowercase();
-    for (name, _) in &names {
-        assert!(!all.contains(name.as_str()), "{name} is left");
-    }
 }

@@ -1,11 +1,8 @@
-//! Reports of choices, and the names that a request can exchange.
+//! Reports of choices.
 
-use std::fmt::Write;
+use boardwire_kernel::{Seat, Texts};
 
-use boardwire_kernel::{Choices, GameInfo, NameGroup, RngStream, Seat, Setup, Texts, Turns};
-
-use super::text::{phrase, text};
-use super::{Rauha, TestState};
+use super::TestState;
 use crate::rauha::action::Action;
 use crate::rauha::state::{EntitySet, Phase};
 
@@ -126,74 +123,4 @@ fn a_scoring_is_reported_with_the_points_for_water() {
     let end = report(&mut setup, 2, Action::End, 1);
     assert_eq!(end, "seat 2 ends the activation\nseat 0: +3 points for Water Sources\n");
     assert_eq!(setup.state.stop, 5);
-}
-
-/// Exchanges whole words, also plurals, of any case: the longest name first.
-fn exchange(text: &str, groups: &[NameGroup]) -> String {
-    let of = |group: &NameGroup| {
-        let kind = group.kind;
-        let numbered = (1..).zip(group.names.clone());
-        numbered
-            .map(move |(number, name)| (name.to_lowercase(), format!("{kind} {number}")))
-            .collect::<Vec<_>>()
-    };
-    let mut names: Vec<(String, String)> = groups.iter().flat_map(of).collect();
-    names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-    let (mut out, mut rest, mut is_word) = (String::new(), text, false);
-    while let Some(first) = rest.chars().next() {
-        let ends = |tail: &str| !tail.starts_with(|c: char| c.is_alphanumeric());
-        let found = names.iter().filter(|_| !is_word).find_map(|(name, other)| {
-            let tail = rest.get(name.len()..).filter(|_| rest[..name.len()].eq_ignore_ascii_case(name))?;
-            let tail = if ends(tail) { tail } else { tail.strip_prefix('s').filter(|tail| ends(tail))? };
-            Some((tail, other))
-        });
-        if let Some((tail, other)) = found {
-            write!(out, "{other}").expect("memory");
-            (rest, is_word) = (tail, true);
-        } else {
-            out.push(first);
-            (rest, is_word) = (&rest[first.len_utf8()..], first.is_alphanumeric());
-        }
-    }
-    out
-}
-
-/// Returns every text, phrase and report that the seats get in a random game.
-fn written(seats: u8, seed: u64) -> String {
-    let (mut setup, mut rng) = (TestState::opening(seats, seed), RngStream::new(seed, 0));
-    let mut all = String::new();
-    while let Some(seat) = setup.game.pending(&setup.state).lowest() {
-        let legal = setup.game.legal(&setup.state, seat);
-        all += &text(&setup, seat);
-        for index in legal {
-            all += &phrase(&setup, seat.number(), setup.game.decode(index).expect("legal"));
-            all.push('\n');
-        }
-        let action = setup.game.decode(rng.draw(&mut legal.clone())).expect("legal");
-        all += &report(&mut setup, seat.number(), action, 0);
-    }
-    all + &text(&setup, Seat::FIRST)
-}
-
-#[test]
-fn the_names_can_be_exchanged_everywhere() {
-    // RA-6.6
-    let setup = TestState::opening(2, 1);
-    let groups = setup.game.names();
-    let GameInfo { actions, .. } = setup.game.info();
-    let labels = actions.labels().collect::<Vec<_>>().join("\n");
-    let all = [labels, Rauha::TYPE.rules.to_owned(), written(2, 1), written(5, 2)].concat();
-    let exchanged = exchange(&all, &groups).to_lowercase();
-    for name in groups.iter().filter(|group| group.kind != "card").flat_map(|group| &group.names) {
-        let at = exchanged.find(&name.to_lowercase());
-        assert!(
-            at.is_none(),
-            "{name} is left: {:?}",
-            at.map(|at| &exchanged[at.saturating_sub(60)..at + 20])
-        );
-    }
-    for name in groups.iter().flat_map(|group| &group.names) {
-        assert!(all.to_lowercase().contains(&name.to_lowercase()), "{name} is not used");
-    }
-    assert_eq!(exchange("discard C13s Water Sources, C1", &groups), "discard card 13 resource 3, card 1");
 }
