@@ -10,8 +10,12 @@
 #[cfg(feature = "client")]
 pub mod client;
 pub mod error;
+#[cfg(feature = "client")]
+mod raw_codec;
 
 pub use error::Error;
+#[cfg(feature = "client")]
+pub use raw_codec::RawCodec;
 
 mod files {
     include!("gen/files.rs");

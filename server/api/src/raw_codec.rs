@@ -1,12 +1,12 @@
 //! Passes encoded messages through unchanged. The code that calls this codec encodes and decodes them.
 
-use bytes::{Buf as _, BufMut as _, Bytes};
+use prost::bytes::{Buf as _, BufMut as _, Bytes};
 use tonic::Status;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 
 /// A codec whose messages are their encoded bytes.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct RawCodec;
+pub struct RawCodec;
 
 impl Codec for RawCodec {
     type Encode = Bytes;

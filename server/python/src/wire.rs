@@ -7,7 +7,6 @@
 mod address;
 mod batch_response;
 mod call_stream;
-mod codec;
 mod connect;
 mod status;
 mod tls;
@@ -20,6 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use boardwire_api::RawCodec;
 use bytes::Bytes;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -39,7 +39,6 @@ use crate::wait::SIGNAL_CHECK_INTERVAL;
 use crate::{awaiting, refuse};
 use address::Address;
 pub(crate) use call_stream::CallStream;
-use codec::RawCodec;
 pub(crate) use status::refusal;
 use status::{ConnectionState, Http2};
 pub(crate) use tls::Tls;

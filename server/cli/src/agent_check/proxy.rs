@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use bytes::{Buf as _, BufMut as _, Bytes};
+use boardwire_api::RawCodec;
+use bytes::Bytes;
 use futures_util::future::{BoxFuture, join, pending};
 use futures_util::stream::{BoxStream, unfold};
 use futures_util::{FutureExt as _, StreamExt as _};
@@ -17,7 +18,6 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
-use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::codegen::http;
 use tonic::server::StreamingService;
 use tonic::transport::Channel;
@@ -261,42 +261,4 @@ impl Connection {
 /// Returns what a channel receives, as a stream.
 fn stream_of<T: Send + 'static>(receiver: mpsc::Receiver<T>) -> BoxStream<'static, T> {
     unfold(receiver, async |mut receiver| Some((receiver.recv().await?, receiver))).boxed()
-}
-
-/// Carries messages as bytes.
-#[derive(Debug, Clone, Copy)]
-struct RawCodec;
-
-impl Codec for RawCodec {
-    type Encode = Bytes;
-    type Decode = Bytes;
-    type Encoder = Self;
-    type Decoder = Self;
-
-    fn encoder(&mut self) -> Self {
-        *self
-    }
-
-    fn decoder(&mut self) -> Self {
-        *self
-    }
-}
-
-impl Encoder for RawCodec {
-    type Item = Bytes;
-    type Error = Status;
-
-    fn encode(&mut self, message: Bytes, buffer: &mut EncodeBuf<'_>) -> Result<(), Status> {
-        buffer.put(message);
-        Ok(())
-    }
-}
-
-impl Decoder for RawCodec {
-    type Item = Bytes;
-    type Error = Status;
-
-    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<Bytes>, Status> {
-        Ok(Some(buffer.copy_to_bytes(buffer.remaining())))
-    }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex as BlockingMutex, PoisonError};
 
+use boardwire_api::RawCodec;
 use bytes::Bytes;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -13,7 +14,6 @@ use tokio_stream::wrappers::UnboundedReceiverStream;
 use tonic::Status;
 
 use super::batch_response::BatchResponse;
-use super::codec::RawCodec;
 use super::{Open, Wire};
 use crate::fork::Own;
 use crate::messages::{self, Method};
