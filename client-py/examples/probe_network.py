@@ -36,7 +36,7 @@ def load(client: boardwire.Client, file: Path) -> Network:
     spec = client.game(fits["game"], seats=fits["seats"])
     if spec.digest != fits["spec"]:
         raise SystemExit(f"{file} fits another version of {fits['game']}: train a new network")
-    network = Network(spec, **{name: fits[name] for name in ("width", "hidden", "layers")})
+    network = Network(spec, **{name: fits[name] for name in ("width", "hidden", "layers", "scale")})
     network.load_state_dict(state["network"])
     return network
 

@@ -42,10 +42,10 @@ EXPECTED = {
     ],
     "self_play.py --updates 2": ["won before learning", "won after", "decisions a second"],
     "two_processes.py": ["seat 0: scores", "seat 1: scores"],
-    "train_ppo.py golden_compass --minutes 0.1 --deals 4 --environments 32": [
+    "train_ppo.py golden_compass --decisions 4000 --warm-up 2000 --deals 4 --environments 32 --steps 16": [
         " decisions in ",
-        "against greedy: ",
-        "policy.onnx plays as policy:NAME",
+        "wins against greedy: ",
+        "plays as policy:NAME:argmax, and best as search:NAME:PLAYOUTS",
     ],
     "sb3_maskable_ppo.py --timesteps 4096 --environments 8 --deals 4": [
         "wins against random: ",
@@ -165,52 +165,45 @@ def test_an_example_runs(command: str, tmp_path: Path) -> None:
         assert words in output
 
 
-@pytest.mark.parametrize(
-    ("first", "then", "loss", "rate"),
-    # A resumed run has no second warm-up after self-play has begun.
-    [("--warm-up 0", "", "policy_loss", 1e-3), ("--warm-up 1", "--warm-up 1", "worth_loss", 4e-3)],
-)
+SMALL = "train_ppo.py faraway --deals 2 --environments 16 --steps 8"
+
+
+def logged(folder: Path) -> list[dict[str, Any]]:
+    """Returns the metrics of the updates in the log of a training, without measurements."""
+    lines = (folder / "runs/faraway/log.jsonl").read_text().splitlines()
+    return [line for line in map(json.loads, lines) if "rate" in line]
+
+
+@pytest.mark.parametrize(("warm_up", "loss", "rate"), [(0, "policy_loss", 1e-4), (8000, "action_loss", 4e-3)])
 def test_resumed_training_continues_where_it_ended(
-    first: str, then: str, loss: str, rate: float, tmp_path: Path
+    warm_up: int, loss: str, rate: float, tmp_path: Path
 ) -> None:
-    command = "train_ppo.py faraway --deals 2 --environments 16 --steps 8 --measure 1"
-    run(f"{command} --minutes 0.05 {first}", tmp_path)
-    first_log = (tmp_path / "runs/faraway/log.jsonl").read_text()
-    whole = json.loads(first_log.splitlines()[-1])["seconds"] + 9
-    output = run(f"{command} --minutes {whole / 60} {then} --resume", tmp_path)
-    log = (tmp_path / "runs/faraway/log.jsonl").read_text()
-    assert log.startswith(first_log)
-    updates = [json.loads(line) for line in log.splitlines()]
+    begun = run(f"{SMALL} --warm-up {warm_up or 0} --decisions 8000 --minutes 0.001", tmp_path)
+    first = logged(tmp_path)
+    output = run(f"{SMALL} --warm-up {warm_up} --decisions 4000 --resume", tmp_path)
+    updates = logged(tmp_path)
+    assert updates[: len(first)] == first
+    assert 0 < len(first) < len(updates)
     assert all(loss in update for update in updates)
-    samples = [update["samples"] for update in updates]
-    assert samples == sorted(set(samples))
-    assert f"{samples[-1]:,} decisions" in output
-    assert len(updates) > len(first_log.splitlines())
-    for last, update in pairwise(updates[len(first_log.splitlines()) - 1 :]):
-        assert update["rate"] == pytest.approx(rate * max(1 - last["seconds"] / whole, 0.05))
+    decisions = [0, *(update["decisions"] for update in updates)]
+    assert f"{decisions[len(first)]:,} decisions in " in begun
+    assert f"{decisions[-1]:,} decisions in " in output
+    for before, update in zip(decisions[:-1], updates, strict=True):
+        end = warm_up or (8000 if before < first[-1]["decisions"] else 4000)
+        assert update["rate"] == pytest.approx(rate * max(1 - before / end, 0.05))
 
 
-def test_a_checkpoint_restores_the_whole_state_of_training(
-    client: boardwire.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    example = load("train_ppo", monkeypatch)
-    torch, file = example.torch, tmp_path / "checkpoint.pt"
+def test_equal_seeds_train_equal_networks(tmp_path: Path) -> None:
+    need("train_ppo.py")
+    import torch
 
-    def trainee() -> Any:
-        return example.Trainee(example.Network(client.game("faraway")))
-
-    saved, loaded = trainee(), trainee()
-    saved.league = (trainee().snapshot(), trainee().snapshot())
-    saved.warm = 480.5
-    saved.save(file)
-    drawn = torch.rand(4)
-    loaded.load(file)
-    assert torch.equal(torch.rand(4), drawn)
-    assert loaded.warm == 480.5
-    networks = [[each.network, *(member.args[0] for member in each.league)] for each in (saved, loaded)]
-    for one, other in zip(*networks, strict=True):
-        for name, values in one.state_dict().items():
-            assert torch.equal(other.state_dict()[name], values)
+    networks = []
+    for number, seed in enumerate((1, 1, 2)):
+        run(f"{SMALL} --decisions 3000 --warm-up 1500 --seed {seed} --out {number}", tmp_path)
+        state = torch.load(tmp_path / str(number) / "checkpoint.pt", weights_only=True)
+        networks.append(torch.cat([values.ravel() for values in state["network"].values()]))
+    assert torch.equal(networks[0], networks[1])
+    assert not torch.equal(networks[0], networks[2])
 
 
 def test_self_play_counts_decisions(client: boardwire.Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,8 +225,6 @@ def test_interrupted_training_keeps_its_results(tmp_path: Path) -> None:
         "16",
         "--steps",
         "8",
-        "--minutes",
-        "60",
         "--against",
         "random",
     ]
@@ -316,7 +307,7 @@ def test_a_trained_network_is_probed(tmp_path: Path) -> None:
     need("probe_network.py")
     with pytest.raises(AssertionError, match=r"there is no runs/faraway/checkpoint\.pt: train_ppo"):
         run("probe_network.py", tmp_path)
-    run("train_ppo.py faraway --deals 2 --environments 16 --steps 8 --measure 1 --minutes 0.03", tmp_path)
+    run(f"{SMALL} --decisions 1500 --warm-up 1500", tmp_path)
     small = "probe_network.py --environments 16 --probes 4 --playouts 1"
     output = run(small, tmp_path)
     for kind in ("explore", "take", "all"):

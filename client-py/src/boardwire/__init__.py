@@ -10,6 +10,7 @@ from importlib.metadata import version as _version
 
 from . import _registration, aio, errors
 from ._access import TLS, Address, Pem
+from ._action_values import ActionValueCollector, ActionValues, ahead
 from ._batch import Batch, BatchPart
 from ._client import CALL_SECONDS, Client, connect
 from ._evaluation import Evaluation, Versus, evaluate, versus
@@ -65,6 +66,8 @@ __all__ = [
     "WAIT_SECONDS",
     "ActionCause",
     "ActionSpec",
+    "ActionValueCollector",
+    "ActionValues",
     "Address",
     "Autoreset",
     "Axis",
@@ -128,6 +131,7 @@ __all__ = [
     "ViewField",
     "__version__",
     "advantages",
+    "ahead",
     "aio",
     "connect",
     "errors",
