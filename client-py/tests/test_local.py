@@ -215,7 +215,7 @@ def test_calls_that_need_a_server_raise_an_error(local: boardwire.Client) -> Non
 def test_a_local_client_describes_its_engine_as_a_server(local: boardwire.Client) -> None:
     info = local.server()
     assert (info.version, info.protocols) == (boardwire.__version__, ("boardwire.v1",))
-    assert [bot.name for bot in info.bots] == ["random", "greedy", "mc"]
+    assert [bot.name for bot in info.bots] == ["random", "greedy", "mc", "search"]
     assert local.address == "local:"
 
 

@@ -198,7 +198,7 @@ def test_a_server_reports_its_version_and_limits(client: boardwire.Client) -> No
     assert server.version == boardwire.__version__
     assert server.limits.message_bytes == MESSAGE_BYTES
     assert server.limits.batch_idle_timeout > 0
-    assert [bot.name for bot in server.bots] == ["random", "greedy", "mc"]
+    assert [bot.name for bot in server.bots] == ["random", "greedy", "mc", "search"]
     (worlds,) = server.bots[1].parameters
     assert (worlds.name, worlds.default, worlds.min, worlds.max) == ("worlds", 8, 1, 1024)
     assert server.policies == ()
@@ -233,7 +233,17 @@ def test_a_join_can_be_repeated_after_the_spec_was_refused(
 
 
 @pytest.mark.parametrize(
-    "name", ["agent", "random", "greedy:16", "mc:160", "policy:lion", "policy:lion:argmax"]
+    "name",
+    [
+        "agent",
+        "random",
+        "greedy:16",
+        "mc:160",
+        "policy:lion",
+        "policy:lion:argmax",
+        "search:lion",
+        "search:lion:40",
+    ],
 )
 def test_players_are_messages_in_requests_and_names_in_responses(name: str) -> None:
     sent = match_pb2.MatchConfig.FromString(_core.encode("MatchConfig", {"players": [name]}))
@@ -243,7 +253,7 @@ def test_players_are_messages_in_requests_and_names_in_responses(name: str) -> N
 
 
 def test_an_error_names_the_invalid_player(client: boardwire.Client) -> None:
-    for name in ("clever", "mc:many", "mc:0", "greedy:16:3", "policy:", "random:3", "mc:99999999999"):
+    for name in ("clever", "mc:many", "mc:0", "greedy:16:3", "policy:", "random:3", "mc:99999999999", "search:3"):
         with pytest.raises(errors.InvalidRequest, match=f"`{name}`"):
             client.create_match("faraway", players=["agent", name])
 

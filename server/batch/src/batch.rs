@@ -100,8 +100,7 @@ impl Batch {
     fn new(id: String, table: Arc<Table>, options: BatchOptions, group: &CallerGroup) -> Self {
         let config = Arc::new(options.config.clone());
         let widths = Widths::of(table.game.info(), &config);
-        let large = !config.bots_think() || config.uses_policies();
-        let block_size = if large { BLOCK_SIZE } else { THINKING_BLOCK_SIZE };
+        let block_size = if config.bots_think_long() { THINKING_BLOCK_SIZE } else { BLOCK_SIZE };
         let block_at = |first: usize| {
             let count = block_size.min(options.environments - first);
             let number = options.first.wrapping_add(first as u64);

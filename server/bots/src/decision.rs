@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::Bot;
 use crate::greedy::Greedy;
-use crate::policy::PolicyDecision;
+use crate::policy::{Pick, PolicyDecision, PolicyPlayer};
 use crate::search::Search;
 
 /// A decision that one bot is making, from what its seat knew when the decision became pending.
@@ -51,7 +51,12 @@ impl<G: Estimate> BotDecision<G> {
             Bot::Random => Method::Random,
             Bot::Greedy { determinizations } => Method::Greedy(Greedy::new(determinizations)),
             Bot::Search { playouts } => Method::Search(Box::new(Search::new(playouts))),
-            Bot::Policy(ref player) => Method::Policy(PolicyDecision::new(player, &knowledge)),
+            Bot::Policy(PolicyPlayer { ref policy, pick: Pick::Searched { playouts } }) => {
+                Method::Search(Box::new(Search::with_policy(policy, playouts, &knowledge)))
+            }
+            Bot::Policy(PolicyPlayer { ref policy, pick: pick @ (Pick::Sampled | Pick::Best) }) => {
+                Method::Policy(PolicyDecision::new(policy, pick == Pick::Sampled, &knowledge))
+            }
         };
         Self { knowledge, rng, method }
     }
@@ -65,25 +70,28 @@ impl<G: Estimate> BotDecision<G> {
     /// When the seat has no pending decision, or the action was already returned.
     pub fn step(&mut self) -> Result<Option<u8>, BotError> {
         let seat = self.knowledge.seat();
-        match &mut self.method {
+        let chosen = match &mut self.method {
             Method::Random => Ok(Some(self.rng.draw(&mut self.knowledge.legal()))),
             Method::Greedy(greedy) => Ok(greedy.advance(&self.knowledge, &mut self.rng)),
-            Method::Search(search) => Ok(search.advance(&self.knowledge, &mut self.rng)),
-            Method::Policy(policy) => {
-                policy.advance(&mut self.rng).map_err(|reason| BotError { seat, reason })
-            }
-        }
+            Method::Search(search) => search.advance(&self.knowledge, &mut self.rng),
+            Method::Policy(policy) => policy.advance(&mut self.rng),
+        };
+        chosen.map_err(|reason| BotError { seat, reason })
     }
 
     /// Returns whether the bot waits for its policy. If so, let other bots send requests before the next `step`, to fill a
     /// batch.
     #[must_use]
     pub fn awaits_policy(&self) -> bool {
-        matches!(self.method, Method::Policy(PolicyDecision::Requested { response: None, .. }))
+        match &self.method {
+            Method::Random | Method::Greedy(_) => false,
+            Method::Search(search) => search.awaits_policy(),
+            Method::Policy(policy) => matches!(policy, PolicyDecision::Requested { response: None, .. }),
+        }
     }
 
-    /// Returns the weights of the actions after the choice, in proportion: the playouts of `mc`, or the probabilities of the
-    /// policy. Omitted actions have weight 0. For other bots and forced choices, the list is empty.
+    /// Returns the weights of the actions after the choice, in proportion: the playouts of a search, or the probabilities of
+    /// the policy. Omitted actions have weight 0. For other bots and forced choices, the list is empty.
     #[must_use]
     pub fn weights(&self) -> Vec<(u8, u32)> {
         match &self.method {

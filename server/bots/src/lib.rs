@@ -32,8 +32,8 @@ pub const DEFAULT_PLAYOUTS: u32 = 160;
 /// The maximum number of playouts for a search.
 pub const MAX_PLAYOUTS: u32 = 10_000;
 
-/// A method to choose actions. The names are `random`, `greedy`, `greedy:WORLDS`, `mc`, `mc:PLAYOUTS`, `policy:NAME` and
-/// `policy:NAME:argmax`.
+/// A method to choose actions. The names are `random`, `greedy`, `greedy:WORLDS`, `mc`, `mc:PLAYOUTS`, `policy:NAME`,
+/// `policy:NAME:argmax`, `search:NAME` and `search:NAME:PLAYOUTS`.
 ///
 /// ```
 /// use boardwire_bots::Bot;
@@ -55,7 +55,7 @@ pub enum Bot {
         /// The approximate number of playouts, at least 1.
         playouts: u32,
     },
-    /// Chooses by the preference of a policy.
+    /// Chooses by the preference of a policy, with or without playouts.
     Policy(PolicyPlayer),
 }
 
@@ -69,20 +69,20 @@ impl Bot {
         find: impl FnOnce(&str) -> Result<Arc<dyn Policy>, String>,
     ) -> Result<Self, UnknownBot> {
         let (kind, rest) = name.split_once(':').map_or((name, None), |(kind, rest)| (kind, Some(rest)));
-        let count = |default: u32, maximum: u32| match rest {
-            None => Some(default),
-            Some(number) => number.parse().ok().filter(|count| (1..=maximum).contains(count)),
-        };
         let unknown = |expected| UnknownBot { given: name.to_owned(), expected };
+        let by_policy = match kind {
+            "policy" => rest.map(PolicyPlayer::parse),
+            "search" => rest.and_then(PolicyPlayer::parse_search),
+            _ => None,
+        };
+        if let Some((policy, pick)) = by_policy {
+            return Ok(Self::Policy(PolicyPlayer { policy: find(policy).map_err(unknown)?, pick }));
+        }
         let bot = match kind {
             "random" => rest.is_none().then_some(Self::Random),
-            "greedy" => count(DEFAULT_DETERMINIZATIONS, MAX_DETERMINIZATIONS)
+            "greedy" => count(rest, DEFAULT_DETERMINIZATIONS, MAX_DETERMINIZATIONS)
                 .map(|determinizations| Self::Greedy { determinizations }),
-            "mc" => count(DEFAULT_PLAYOUTS, MAX_PLAYOUTS).map(|playouts| Self::Search { playouts }),
-            "policy" => match rest {
-                Some(rest) => Some(PolicyPlayer::named(rest, find).map(Self::Policy).map_err(unknown)?),
-                None => None,
-            },
+            "mc" => count(rest, DEFAULT_PLAYOUTS, MAX_PLAYOUTS).map(|playouts| Self::Search { playouts }),
             _ => None,
         };
         bot.ok_or_else(|| unknown(UnknownBot::KNOWN.to_owned()))
@@ -96,11 +96,27 @@ impl Bot {
         }
     }
 
+    /// Returns whether the bot makes playouts.
+    #[must_use]
+    pub fn searches(&self) -> bool {
+        match self {
+            Self::Random | Self::Greedy { .. } => false,
+            Self::Search { .. } => true,
+            Self::Policy(player) => matches!(player.pick, Pick::Searched { .. }),
+        }
+    }
+
     /// Returns whether a choice is so fast that the caller need not schedule it.
     #[must_use]
     pub fn is_cheap(&self) -> bool {
         *self == Self::Random
     }
+}
+
+/// Parses a number from 1 to `maximum`; without a text it is `default`.
+fn count(text: Option<&str>, default: u32, maximum: u32) -> Option<u32> {
+    let Some(number) = text else { return Some(default) };
+    number.parse().ok().filter(|count| (1..=maximum).contains(count))
 }
 
 impl fmt::Display for Bot {
@@ -128,7 +144,7 @@ pub struct UnknownBot {
 
 impl UnknownBot {
     /// The names of the built-in bots, as text for an error message.
-    pub const KNOWN: &'static str = "random, greedy, greedy:WORLDS (1 to 1024), mc, mc:PLAYOUTS (1 to 10000), policy:NAME, policy:NAME:argmax";
+    pub const KNOWN: &'static str = "random, greedy, greedy:WORLDS (1 to 1024), mc, mc:PLAYOUTS (1 to 10000), policy:NAME, policy:NAME:argmax, search:NAME, search:NAME:PLAYOUTS (1 to 10000)";
 }
 
 /// Parses a name where no policy is registered.
@@ -172,10 +188,14 @@ mod tests {
         for name in ["random", "greedy", "greedy:1", "greedy:1024", "mc", "mc:1", "mc:10000"] {
             assert_eq!(name.parse::<Bot>().map(|bot| bot.to_string()), Ok(name.to_owned()));
         }
-        for name in ["policy:lion", "policy:lion-2:argmax"] {
+        for name in
+            ["policy:lion", "policy:lion-2:argmax", "search:lion", "search:lion-2:1", "search:lion:10000"]
+        {
             assert_eq!(named(name).map(|bot| bot.to_string()), Ok(name.to_owned()));
         }
-        assert_ne!(named("policy:lion"), named("policy:lion:argmax"));
+        assert_eq!(named("search:lion"), named("search:lion:160"));
+        let others = ["policy:lion:argmax", "search:lion", "search:lion:1"];
+        assert!(others.into_iter().all(|other| named("policy:lion") != named(other)));
     }
 
     #[test]
@@ -192,11 +212,24 @@ mod tests {
             "mc:10001",
             "mc:-1",
             "policy",
+            "search",
+            "search:lion:",
+            "search:lion:0",
+            "search:lion:10001",
+            "search:lion:argmax",
         ] {
             let error = named(name).expect_err(name).to_string();
             assert!(error.contains("greedy:WORLDS"), "{error}");
         }
-        for name in ["policy:", "policy:tiger", "policy:lion:best", "policy::argmax"] {
+        for name in [
+            "policy:",
+            "policy:tiger",
+            "policy:lion:best",
+            "policy::argmax",
+            "search:",
+            "search:tiger",
+            "search::40",
+        ] {
             let error = named(name).expect_err(name).to_string();
             assert!(error.ends_with("known bots: policy:lion, policy:lion-2"), "{error}");
             assert!(name.parse::<Bot>().is_err());

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use boardwire_kernel::{ActionSet, Game, Knowledge, RngStream};
 
+use crate::{DEFAULT_PLAYOUTS, MAX_PLAYOUTS, count};
+
 /// A policy, such as a network: it prefers some actions to others, by the view of the seat that decides.
 ///
 /// It evaluates requests of many seats in one batch, so a response comes later than its request. A response must not
@@ -33,15 +35,23 @@ pub struct ActionWeights {
     pub best: u8,
     /// The weight of each legal action, ascending by index: proportional to its probability, with a sum of 1 to 2³² - 1.
     pub weights: Vec<u32>,
+    /// The log-probability of each legal action, ascending by index, minus that of the best one: 0 or less, in 1/1024 nat.
+    /// `i32::MIN` excludes the action.
+    pub log_ratios: Vec<i32>,
 }
 
-/// How a bot takes an action from [`ActionWeights`].
+/// How a bot chooses by [`ActionWeights`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pick {
     /// A random action with the policy's probabilities, drawn from the seat's stream.
     Sampled,
     /// The most preferred action.
     Best,
+    /// The action with the best average result of playouts, plus the policy's preference.
+    Searched {
+        /// The approximate number of playouts, at least 1.
+        playouts: u32,
+    },
 }
 
 /// A player that follows a policy.
@@ -49,7 +59,7 @@ pub enum Pick {
 pub struct PolicyPlayer {
     /// The policy.
     pub policy: Arc<dyn Policy>,
-    /// How it takes an action.
+    /// How it chooses.
     pub pick: Pick,
 }
 
@@ -64,8 +74,13 @@ impl Eq for PolicyPlayer {}
 
 impl fmt::Display for PolicyPlayer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pick = if self.pick == Pick::Best { Self::BEST } else { "" };
-        write!(f, "policy:{}{pick}", self.policy.name())
+        let name = self.policy.name();
+        match self.pick {
+            Pick::Sampled => write!(f, "policy:{name}"),
+            Pick::Best => write!(f, "policy:{name}{}", Self::BEST),
+            Pick::Searched { playouts: DEFAULT_PLAYOUTS } => write!(f, "search:{name}"),
+            Pick::Searched { playouts } => write!(f, "search:{name}:{playouts}"),
+        }
     }
 }
 
@@ -73,14 +88,16 @@ impl PolicyPlayer {
     /// The suffix of the policy's name if the bot takes the best action.
     const BEST: &str = ":argmax";
 
-    /// Parses what follows `policy:`.
-    pub(crate) fn named(
-        rest: &str,
-        find: impl FnOnce(&str) -> Result<Arc<dyn Policy>, String>,
-    ) -> Result<Self, String> {
-        let (name, pick) =
-            rest.strip_suffix(Self::BEST).map_or((rest, Pick::Sampled), |name| (name, Pick::Best));
-        Ok(Self { policy: find(name)?, pick })
+    /// Parses what follows `policy:`. Returns the policy's name and how the player chooses.
+    pub(crate) fn parse(rest: &str) -> (&str, Pick) {
+        rest.strip_suffix(Self::BEST).map_or((rest, Pick::Sampled), |name| (name, Pick::Best))
+    }
+
+    /// Parses what follows `search:`. Returns the policy's name and how the player chooses; none if the number of playouts
+    /// is invalid.
+    pub(crate) fn parse_search(rest: &str) -> Option<(&str, Pick)> {
+        let (name, playouts) = rest.split_once(':').map_or((rest, None), |(name, count)| (name, Some(count)));
+        Some((name, Pick::Searched { playouts: count(playouts, DEFAULT_PLAYOUTS, MAX_PLAYOUTS)? }))
     }
 }
 
@@ -88,37 +105,34 @@ impl PolicyPlayer {
 pub(crate) enum PolicyDecision {
     /// The only legal action. There is no request.
     Only(u8),
-    /// The request, how to choose from its response, and the response.
+    /// The request, whether the action is drawn, and the response.
     Requested {
         request: Box<dyn PolicyRequest>,
         legal: ActionSet,
-        pick: Pick,
+        sampled: bool,
         response: Option<ActionWeights>,
     },
 }
 
 impl PolicyDecision {
     /// Submits the request immediately, so that the policy can batch simultaneous requests.
-    pub(crate) fn new<G: Game>(player: &PolicyPlayer, knowledge: &Knowledge<G>) -> Self {
+    pub(crate) fn new<G: Game>(policy: &Arc<dyn Policy>, sampled: bool, knowledge: &Knowledge<G>) -> Self {
         let legal = knowledge.legal();
         if let (1, Some(only)) = (legal.len(), legal.lowest()) {
             return Self::Only(only);
         }
-        let request = Arc::clone(&player.policy).submit(knowledge.view(), legal);
-        Self::Requested { request, legal, pick: player.pick, response: None }
+        let request = Arc::clone(policy).submit(knowledge.view(), legal);
+        Self::Requested { request, legal, sampled, response: None }
     }
 
     /// Returns the choice once there is a response.
     pub(crate) fn advance(&mut self, rng: &mut RngStream) -> Result<Option<u8>, String> {
-        let (request, legal, pick, response) = match self {
+        let (request, legal, sampled, response) = match self {
             Self::Only(action) => return Ok(Some(*action)),
-            Self::Requested { request, legal, pick, response } => (request, *legal, *pick, response),
+            Self::Requested { request, legal, sampled, response } => (request, *legal, *sampled, response),
         };
         let Some(weights) = request.advance()? else { return Ok(None) };
-        let action = match pick {
-            Pick::Best => weights.best,
-            Pick::Sampled => sample(&weights.weights, legal, rng),
-        };
+        let action = if sampled { sample(&weights.weights, legal, rng) } else { weights.best };
         *response = Some(weights);
         Ok(Some(action))
     }

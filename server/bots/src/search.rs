@@ -1,25 +1,33 @@
 //! Flat Monte Carlo search with sequential halving: it plays actions to the end in determinizations, and
 //! repeatedly drops the worse half of the actions.
 
+use std::cmp::Reverse;
+use std::sync::Arc;
+
 use boardwire_kernel::{Estimate, Knowledge, RngStream};
 
 use crate::DEFAULT_DETERMINIZATIONS;
 use crate::greedy::Greedy;
 use crate::playout::{Playout, Seeds};
+use crate::policy::{Policy, PolicyRequest};
 
 /// The number of playouts for which the search considers one more action.
 const PLAYOUTS_PER_ACTION: u32 = 8;
 
-/// Finds the legal action with the best average result, among the best actions of greedy.
+/// The value of one nat of a policy's log-probability, in hundredths of a point of a playout.
+const NAT_VALUE: i64 = 240;
+/// The value of one point of a playout, in the unit of `NAT_VALUE` times a log-ratio.
+const POINT_VALUE: i64 = 100 * 1024;
+
+/// Finds the legal action with the best average result, among the actions that its prior prefers. The preference of a
+/// policy also counts as points of the result.
 ///
 /// All actions of a round meet the same worlds and the same random outcomes, so only the actions differ.
 pub(crate) struct Search<G: Estimate> {
     /// The playouts left for later rounds.
     playouts: u32,
-    /// Greedy's evaluation of the actions, until it is complete. In a game without an estimate, greedy makes a few playouts
-    /// of each action, which are not counted.
-    prior: Greedy<G>,
-    /// The actions still considered, from the best to the worst so far; equal ones in greedy's order.
+    prior: Prior<G>,
+    /// The actions still considered, from the best to the worst so far; equal ones in the order of the prior.
     arms: Vec<Arm>,
     /// The dropped actions.
     dropped: Vec<Arm>,
@@ -34,22 +42,56 @@ pub(crate) struct Search<G: Estimate> {
     playout: Playout,
 }
 
+/// What ranks the actions before the first playout.
+enum Prior<G: Estimate> {
+    /// Greedy's evaluation. In a game without an estimate, greedy makes a few playouts of each action, which are not counted.
+    Greedy(Greedy<G>),
+    /// The request to a policy, until it has responded. There is none for a forced decision.
+    Policy(Option<Box<dyn PolicyRequest>>),
+}
+
 /// An action that the search considers.
 #[derive(Debug)]
 struct Arm {
     action: u8,
+    /// Its [log-ratio](crate::ActionWeights::log_ratios); 0 without a policy.
+    log_ratio: i32,
     /// The number of its playouts.
     visits: u32,
     /// The sum of their values.
     total: i64,
 }
 
+impl Arm {
+    fn new(action: u8, log_ratio: i32) -> Self {
+        Self { action, log_ratio, visits: 0, total: 0 }
+    }
+
+    /// Returns the average value of the playouts plus the policy's preference, multiplied by the visits. So only arms with
+    /// equal visits are comparable.
+    fn score(&self) -> i64 {
+        POINT_VALUE * self.total + NAT_VALUE * i64::from(self.log_ratio) * i64::from(self.visits)
+    }
+}
+
 impl<G: Estimate> Search<G> {
-    /// Creates a search with `playouts` playouts.
+    /// Creates a search with `playouts` playouts of the actions that greedy prefers.
     pub(crate) fn new(playouts: u32) -> Self {
+        Self::with_prior(playouts, Prior::Greedy(Greedy::new(DEFAULT_DETERMINIZATIONS)))
+    }
+
+    /// Creates a search with `playouts` playouts of the actions that a policy prefers. Submits the request immediately, so
+    /// that the policy can batch simultaneous requests.
+    pub(crate) fn with_policy(policy: &Arc<dyn Policy>, playouts: u32, knowledge: &Knowledge<G>) -> Self {
+        let legal = knowledge.legal();
+        let request = (legal.len() > 1).then(|| Arc::clone(policy).submit(knowledge.view(), legal));
+        Self::with_prior(playouts, Prior::Policy(request))
+    }
+
+    fn with_prior(playouts: u32, prior: Prior<G>) -> Self {
         Self {
             playouts,
-            prior: Greedy::new(DEFAULT_DETERMINIZATIONS),
+            prior,
             arms: Vec::new(),
             dropped: Vec::new(),
             rounds_left: 0,
@@ -60,11 +102,14 @@ impl<G: Estimate> Search<G> {
         }
     }
 
-    /// Makes one more playout, or lets greedy evaluate one more world. Returns the choice after the last one.
-    pub(crate) fn advance(&mut self, knowledge: &Knowledge<G>, rng: &mut RngStream) -> Option<u8> {
+    /// Makes one more playout, or advances the prior. Returns the choice after the last playout.
+    pub(crate) fn advance(
+        &mut self,
+        knowledge: &Knowledge<G>,
+        rng: &mut RngStream,
+    ) -> Result<Option<u8>, String> {
         if self.arms.is_empty() {
-            let choice = self.prior.advance(knowledge, rng)?;
-            return self.select_arms(choice);
+            return Ok(self.prior.advance(knowledge, rng)?.and_then(|ranked| self.select_arms(ranked)));
         }
         let (state, seeds) = *self
             .current_determinization
@@ -74,7 +119,12 @@ impl<G: Estimate> Search<G> {
         arm.visits += 1;
         arm.total += i64::from(value);
         self.next_arm += 1;
-        if self.next_arm == self.arms.len() { self.end_determinization() } else { None }
+        Ok(if self.next_arm == self.arms.len() { self.end_determinization() } else { None })
+    }
+
+    /// Returns whether the search waits for its policy.
+    pub(crate) fn awaits_policy(&self) -> bool {
+        matches!(self.prior, Prior::Policy(Some(_)))
     }
 
     /// Returns the number of playouts of each action that had any.
@@ -83,13 +133,13 @@ impl<G: Estimate> Search<G> {
         arms.filter(|arm| arm.visits > 0).map(|arm| (arm.action, arm.visits))
     }
 
-    /// Selects greedy's best actions, as many as the playouts allow. Returns the choice if there is only one action.
-    fn select_arms(&mut self, greedy_choice: u8) -> Option<u8> {
-        let ranked = self.prior.ranking();
+    /// Selects the first actions, as many as the playouts allow. Returns the choice if there is only one action.
+    fn select_arms(&mut self, ranked: Vec<Arm>) -> Option<u8> {
         let maximum = usize::try_from(self.playouts / PLAYOUTS_PER_ACTION).unwrap_or(usize::MAX).max(2);
-        self.arms = ranked.take(maximum).map(|action| Arm { action, visits: 0, total: 0 }).collect();
-        if self.arms.len() < 2 {
-            return Some(greedy_choice);
+        self.arms = ranked;
+        self.arms.truncate(maximum);
+        if let [only] = &self.arms[..] {
+            return Some(only.action);
         }
         self.rounds_left = self.arms.len().ilog2() + u32::from(!self.arms.len().is_power_of_two());
         self.start_round();
@@ -111,7 +161,7 @@ impl<G: Estimate> Search<G> {
             return None;
         }
         // The sort is stable: it keeps the order of equals.
-        self.arms.sort_by_key(|arm| std::cmp::Reverse(arm.total));
+        self.arms.sort_by_key(|arm| Reverse(arm.score()));
         self.rounds_left -= 1;
         if self.rounds_left == 0 {
             return self.arms.first().map(|arm| arm.action);
@@ -122,64 +172,35 @@ impl<G: Estimate> Search<G> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-
-    use boardwire_games::{IDS, Visitor, visit};
-    use boardwire_kernel::{Episode, testkit};
-
-    use super::*;
-
-    /// Counts the playouts for the first decision with several actions. Also returns whether the choice is legal.
-    struct CountPlayouts(u32);
-
-    impl Visitor for CountPlayouts {
-        type Output = (u32, bool);
-
-        fn visit<G: Estimate>(self) -> (u32, bool) {
-            let episode = Episode::seeded(testkit::table::<G>(2, &[]), 3);
-            let seat = episode.pending().lowest().expect("the game has begun");
-            let (knowledge, mut rng) = (episode.knowledge(seat), RngStream::new(5, 0));
-            let mut search = Search::new(self.0);
-            let mut steps = 0;
-            loop {
-                if let Some(action) = search.advance(&knowledge, &mut rng) {
-                    return (steps + 1 - DEFAULT_DETERMINIZATIONS, knowledge.legal().contains(action));
-                }
-                steps += 1;
-            }
+impl<G: Estimate> Prior<G> {
+    /// Evaluates one more world, or waits for the policy. Once it is complete, returns the actions from the best to the worst;
+    /// of equal ones, the lower index first. There is at least one.
+    fn advance(&mut self, knowledge: &Knowledge<G>, rng: &mut RngStream) -> Result<Option<Vec<Arm>>, String> {
+        let legal = knowledge.legal();
+        if legal.len() == 1 {
+            return Ok(Some(legal.iter().map(|action| Arm::new(action, 0)).collect()));
         }
-    }
-
-    #[test]
-    fn the_search_makes_the_requested_number_of_playouts() {
-        for id in IDS {
-            for playouts in [1, 2, 3, 7, 8, 40, 41, 160, 1000] {
-                let (playouts_made, legal) = visit(id, CountPlayouts(playouts)).expect("a known game");
-                assert!(legal, "{id}, {playouts}");
-                assert!(
-                    (playouts.saturating_sub(2)..=playouts.max(2)).contains(&playouts_made),
-                    "{id}, {playouts}: {playouts_made}"
-                );
+        let arms = match self {
+            Self::Greedy(greedy) => {
+                let complete = greedy.advance(knowledge, rng).is_some();
+                complete.then(|| greedy.ranking().map(|action| Arm::new(action, 0)).collect())
             }
-        }
-    }
-
-    #[test]
-    fn one_legal_action_needs_no_playout() {
-        let game = testkit::table::<boardwire_games::faraway::Faraway>(2, &[]);
-        let mut episode = Episode::seeded(game, 3);
-        let mut forced = 0;
-        while let Some(seat) = episode.pending().lowest() {
-            let knowledge = episode.knowledge(seat);
-            let (legal, mut rng) = (knowledge.legal(), RngStream::new(5, 0));
-            if legal.len() == 1 {
-                forced += 1;
-                assert_eq!(Search::new(1000).advance(&knowledge, &mut rng), legal.lowest());
-                assert_eq!(rng.words(), 0);
+            Self::Policy(request) => {
+                let request = request.as_mut().expect("a decision that is not forced has a request");
+                let Some(response) = request.advance()? else { return Ok(None) };
+                let arms = legal.iter().zip(response.log_ratios);
+                let mut arms: Vec<Arm> = arms
+                    .filter(|&(_, log_ratio)| log_ratio > i32::MIN)
+                    .map(|(action, log_ratio)| Arm::new(action, log_ratio))
+                    .collect();
+                arms.sort_by_key(|arm| Reverse(arm.log_ratio));
+                *self = Self::Policy(None);
+                Some(arms)
             }
-            episode.apply(seat, legal.lowest().expect("a choice").into()).expect("it is legal");
-        }
-        assert!(forced > 0, "no decision had one legal action: the test needs another game");
+        };
+        Ok(arms)
     }
 }
+
+#[cfg(test)]
+mod tests;

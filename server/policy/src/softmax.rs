@@ -5,6 +5,8 @@ use boardwire_kernel::ActionSet;
 
 /// The weight of the best action. The sum of 256 such weights fits 32 bits.
 const BEST: f64 = (1 << 23) as f64;
+/// The units of a log-ratio in one nat.
+const NAT: f64 = 1024.0;
 
 /// Returns the softmax of the logits over the legal actions.
 ///
@@ -22,13 +24,13 @@ pub(crate) fn softmax(logits: &[f32], legal: ActionSet) -> Result<ActionWeights,
     }
     match best {
         Some((best, maximum)) if maximum > f32::NEG_INFINITY => {
-            let weight = |action: u8| {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+            let convert = |action: u8| {
                 let behind = f64::from(logits[usize::from(action)]) - f64::from(maximum);
-                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 2²³")]
-                let weight = (behind.exp() * BEST).round() as u32;
-                weight
+                ((behind.exp() * BEST).round() as u32, (behind * NAT).round() as i32)
             };
-            Ok(ActionWeights { best, weights: legal.iter().map(weight).collect() })
+            let (weights, log_ratios) = legal.iter().map(convert).unzip();
+            Ok(ActionWeights { best, weights, log_ratios })
         }
         Some(_) | None => Err("the logit of every legal action is minus infinity".to_owned()),
     }
@@ -42,8 +44,8 @@ mod tests {
     fn weights_follow_the_softmax() {
         let legal = ActionSet::from_iter([1_u8, 2, 4]);
         let logits = [9.0, 2.0_f32.ln(), 0.0, f32::NAN, f32::NEG_INFINITY];
-        let weights = vec![1 << 23, 1 << 22, 0];
-        assert_eq!(softmax(&logits, legal), Ok(ActionWeights { best: 1, weights }));
+        let (weights, log_ratios) = (vec![1 << 23, 1 << 22, 0], vec![0, -710, i32::MIN]);
+        assert_eq!(softmax(&logits, legal), Ok(ActionWeights { best: 1, weights, log_ratios }));
         let all: ActionSet = (0..=255_u8).collect();
         let flat = softmax(&[-3.0; 256], all).expect("they are numbers");
         assert_eq!((flat.best, flat.weights.iter().sum::<u32>()), (0, 1 << 31));

@@ -26,7 +26,7 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18\x62oardwire/v1/match.proto\x12\x0c\x62oardwire.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc4\x04\n\x0bMatchConfig\x12\x0c\n\x04game\x18\x01 \x01(\t\x12%\n\x07players\x18\x02 \x03(\x0b\x32\x14.boardwire.v1.Player\x12\x37\n\x07options\x18\x03 \x03(\x0b\x32&.boardwire.v1.MatchConfig.OptionsEntry\x12(\n\x06reward\x18\x04 \x01(\x0e\x32\x18.boardwire.v1.RewardKind\x12\x13\n\x0bskip_forced\x18\x05 \x01(\x08\x12:\n\x0fillegal_actions\x18\x06 \x01(\x0e\x32!.boardwire.v1.IllegalActionPolicy\x12\x15\n\rseat_may_seed\x18\x07 \x01(\x08\x12\x0f\n\x07private\x18\x08 \x01(\x08\x12\x35\n\x06labels\x18\t \x03(\x0b\x32%.boardwire.v1.MatchConfig.LabelsEntry\x12.\n\x0bwatch_delay\x18\n \x01(\x0b\x32\x19.google.protobuf.Duration\x12#\n\x06\x63locks\x18\x0b \x03(\x0b\x32\x13.boardwire.v1.Clock\x12\x12\n\nfair_deals\x18\x0c \x01(\x08\x12\x10\n\x08\x65pisodes\x18\r \x01(\r\x12\x13\n\x0bhost_begins\x18\x0e \x01(\x08\x1a.\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xcd\x02\n\x06Player\x12+\n\x05\x61gent\x18\x01 \x01(\x0b\x32\x1a.boardwire.v1.Player.AgentH\x00\x12\'\n\x03\x62ot\x18\x02 \x01(\x0b\x32\x18.boardwire.v1.Player.BotH\x00\x12-\n\x06policy\x18\x03 \x01(\x0b\x32\x1b.boardwire.v1.Player.PolicyH\x00\x1a\x07\n\x05\x41gent\x1a\x84\x01\n\x03\x42ot\x12\x0c\n\x04name\x18\x01 \x01(\t\x12<\n\nparameters\x18\x02 \x03(\x0b\x32(.boardwire.v1.Player.Bot.ParametersEntry\x1a\x31\n\x0fParametersEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\r:\x02\x38\x01\x1a&\n\x06Policy\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06\x61rgmax\x18\x02 \x01(\x08\x42\x06\n\x04kind\"\x9a\x04\n\x05Match\x12\n\n\x02id\x18\x01 \x01(\t\x12)\n\x06\x63onfig\x18\x02 \x01(\x0b\x32\x19.boardwire.v1.MatchConfig\x12\x13\n\x0bspec_digest\x18\x03 \x01(\t\x12\'\n\x05state\x18\x04 \x01(\x0e\x32\x18.boardwire.v1.MatchState\x12/\n\x0c\x63lose_reason\x18\x05 \x01(\x0e\x32\x19.boardwire.v1.CloseReason\x12\x0e\n\x06joined\x18\x06 \x03(\r\x12\x13\n\x0bwaiting_for\x18\x07 \x03(\r\x12\x0f\n\x07\x65pisode\x18\x08 \x01(\r\x12\x0b\n\x03ply\x18\t \x01(\r\x12/\n\x0b\x63reate_time\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x34\n\x10last_action_time\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x17\n\x0fseed_commitment\x18\x0c \x01(\x0c\x12-\n\x0bseed_source\x18\r \x01(\x0e\x32\x18.boardwire.v1.SeedSource\x12\x34\n\x0cseed_opening\x18\x0e \x01(\x0b\x32\x19.boardwire.v1.SeedOpeningH\x00\x88\x01\x01\x12$\n\x04\x66\x61ir\x18\x0f \x01(\x0b\x32\x16.boardwire.v1.FairDeal\x12\x0c\n\x04\x65tag\x18\x10 \x01(\tB\x0f\n\r_seed_opening\"U\n\x08\x46\x61irDeal\x12\x19\n\x11server_commitment\x18\x01 \x01(\x0c\x12\x18\n\x10seat_commitments\x18\x02 \x03(\x0c\x12\x14\n\x0cseat_secrets\x18\x03 \x03(\x0c\"\xed\x01\n\x05\x43lock\x12(\n\x05limit\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\'\n\x04\x62\x61nk\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12,\n\tincrement\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0f\n\x07strikes\x18\x04 \x01(\r\x12/\n\non_timeout\x18\x05 \x01(\x0e\x32\x1b.boardwire.v1.TimeoutPolicy\x12!\n\x03\x62ot\x18\x06 \x01(\x0b\x32\x14.boardwire.v1.Player\"[\n\x0bSeedOpening\x12\x11\n\x04seed\x18\x01 \x01(\x06H\x00\x88\x01\x01\x12\x0c\n\x04salt\x18\x02 \x01(\x0c\x12\x0b\n\x03key\x18\x03 \x01(\x0c\x12\x15\n\rserver_secret\x18\x04 \x01(\x0c\x42\x07\n\x05_seed\"(\n\nInvitation\x12\x0c\n\x04seat\x18\x01 \x01(\r\x12\x0c\n\x04\x63ode\x18\x02 \x01(\t*\xa4\x01\n\rTimeoutPolicy\x12\x1e\n\x1aTIMEOUT_POLICY_UNSPECIFIED\x10\x00\x12\x1a\n\x16TIMEOUT_POLICY_FORFEIT\x10\x01\x12\x1e\n\x1aTIMEOUT_POLICY_FIRST_LEGAL\x10\x02\x12\x1f\n\x1bTIMEOUT_POLICY_SEEDED_LEGAL\x10\x03\x12\x16\n\x12TIMEOUT_POLICY_BOT\x10\x04*W\n\nSeedSource\x12\x1b\n\x17SEED_SOURCE_UNSPECIFIED\x10\x00\x12\x15\n\x11SEED_SOURCE_DRAWN\x10\x01\x12\x15\n\x11SEED_SOURCE_GIVEN\x10\x02*\x83\x01\n\nRewardKind\x12\x1b\n\x17REWARD_KIND_UNSPECIFIED\x10\x00\x12\x14\n\x10REWARD_KIND_RANK\x10\x01\x12\x13\n\x0fREWARD_KIND_WIN\x10\x02\x12\x16\n\x12REWARD_KIND_MARGIN\x10\x03\x12\x15\n\x11REWARD_KIND_SCORE\x10\x04*\xd0\x01\n\x13IllegalActionPolicy\x12%\n!ILLEGAL_ACTION_POLICY_UNSPECIFIED\x10\x00\x12 \n\x1cILLEGAL_ACTION_POLICY_REJECT\x10\x01\x12%\n!ILLEGAL_ACTION_POLICY_FIRST_LEGAL\x10\x02\x12&\n\"ILLEGAL_ACTION_POLICY_SEEDED_LEGAL\x10\x03\x12!\n\x1dILLEGAL_ACTION_POLICY_FORFEIT\x10\x04*\xcc\x01\n\x0b\x43loseReason\x12\x1c\n\x18\x43LOSE_REASON_UNSPECIFIED\x10\x00\x12\x15\n\x11\x43LOSE_REASON_HOST\x10\x01\x12\x15\n\x11\x43LOSE_REASON_IDLE\x10\x02\x12\x1b\n\x17\x43LOSE_REASON_BOT_FAILED\x10\x03\x12\x1e\n\x1a\x43LOSE_REASON_SHUTTING_DOWN\x10\x04\x12\x19\n\x15\x43LOSE_REASON_WITHHELD\x10\x05\x12\x19\n\x15\x43LOSE_REASON_FINISHED\x10\x06*\x8b\x01\n\nMatchState\x12\x1b\n\x17MATCH_STATE_UNSPECIFIED\x10\x00\x12\x17\n\x13MATCH_STATE_PLAYING\x10\x01\x12\x14\n\x10MATCH_STATE_OVER\x10\x02\x12\x16\n\x12MATCH_STATE_CLOSED\x10\x03\x12\x19\n\x15MATCH_STATE_GATHERING\x10\x04\x42.\n\x10\x63om.boardwire.v1P\x01Z\x18\x62oardwire/v1;boardwirev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18\x62oardwire/v1/match.proto\x12\x0c\x62oardwire.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc4\x04\n\x0bMatchConfig\x12\x0c\n\x04game\x18\x01 \x01(\t\x12%\n\x07players\x18\x02 \x03(\x0b\x32\x14.boardwire.v1.Player\x12\x37\n\x07options\x18\x03 \x03(\x0b\x32&.boardwire.v1.MatchConfig.OptionsEntry\x12(\n\x06reward\x18\x04 \x01(\x0e\x32\x18.boardwire.v1.RewardKind\x12\x13\n\x0bskip_forced\x18\x05 \x01(\x08\x12:\n\x0fillegal_actions\x18\x06 \x01(\x0e\x32!.boardwire.v1.IllegalActionPolicy\x12\x15\n\rseat_may_seed\x18\x07 \x01(\x08\x12\x0f\n\x07private\x18\x08 \x01(\x08\x12\x35\n\x06labels\x18\t \x03(\x0b\x32%.boardwire.v1.MatchConfig.LabelsEntry\x12.\n\x0bwatch_delay\x18\n \x01(\x0b\x32\x19.google.protobuf.Duration\x12#\n\x06\x63locks\x18\x0b \x03(\x0b\x32\x13.boardwire.v1.Clock\x12\x12\n\nfair_deals\x18\x0c \x01(\x08\x12\x10\n\x08\x65pisodes\x18\r \x01(\r\x12\x13\n\x0bhost_begins\x18\x0e \x01(\x08\x1a.\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xdd\x02\n\x06Player\x12+\n\x05\x61gent\x18\x01 \x01(\x0b\x32\x1a.boardwire.v1.Player.AgentH\x00\x12\'\n\x03\x62ot\x18\x02 \x01(\x0b\x32\x18.boardwire.v1.Player.BotH\x00\x12-\n\x06policy\x18\x03 \x01(\x0b\x32\x1b.boardwire.v1.Player.PolicyH\x00\x1a\x07\n\x05\x41gent\x1a\x94\x01\n\x03\x42ot\x12\x0c\n\x04name\x18\x01 \x01(\t\x12<\n\nparameters\x18\x02 \x03(\x0b\x32(.boardwire.v1.Player.Bot.ParametersEntry\x12\x0e\n\x06policy\x18\x03 \x01(\t\x1a\x31\n\x0fParametersEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\r:\x02\x38\x01\x1a&\n\x06Policy\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06\x61rgmax\x18\x02 \x01(\x08\x42\x06\n\x04kind\"\x9a\x04\n\x05Match\x12\n\n\x02id\x18\x01 \x01(\t\x12)\n\x06\x63onfig\x18\x02 \x01(\x0b\x32\x19.boardwire.v1.MatchConfig\x12\x13\n\x0bspec_digest\x18\x03 \x01(\t\x12\'\n\x05state\x18\x04 \x01(\x0e\x32\x18.boardwire.v1.MatchState\x12/\n\x0c\x63lose_reason\x18\x05 \x01(\x0e\x32\x19.boardwire.v1.CloseReason\x12\x0e\n\x06joined\x18\x06 \x03(\r\x12\x13\n\x0bwaiting_for\x18\x07 \x03(\r\x12\x0f\n\x07\x65pisode\x18\x08 \x01(\r\x12\x0b\n\x03ply\x18\t \x01(\r\x12/\n\x0b\x63reate_time\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x34\n\x10last_action_time\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x17\n\x0fseed_commitment\x18\x0c \x01(\x0c\x12-\n\x0bseed_source\x18\r \x01(\x0e\x32\x18.boardwire.v1.SeedSource\x12\x34\n\x0cseed_opening\x18\x0e \x01(\x0b\x32\x19.boardwire.v1.SeedOpeningH\x00\x88\x01\x01\x12$\n\x04\x66\x61ir\x18\x0f \x01(\x0b\x32\x16.boardwire.v1.FairDeal\x12\x0c\n\x04\x65tag\x18\x10 \x01(\tB\x0f\n\r_seed_opening\"U\n\x08\x46\x61irDeal\x12\x19\n\x11server_commitment\x18\x01 \x01(\x0c\x12\x18\n\x10seat_commitments\x18\x02 \x03(\x0c\x12\x14\n\x0cseat_secrets\x18\x03 \x03(\x0c\"\xed\x01\n\x05\x43lock\x12(\n\x05limit\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\'\n\x04\x62\x61nk\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12,\n\tincrement\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0f\n\x07strikes\x18\x04 \x01(\r\x12/\n\non_timeout\x18\x05 \x01(\x0e\x32\x1b.boardwire.v1.TimeoutPolicy\x12!\n\x03\x62ot\x18\x06 \x01(\x0b\x32\x14.boardwire.v1.Player\"[\n\x0bSeedOpening\x12\x11\n\x04seed\x18\x01 \x01(\x06H\x00\x88\x01\x01\x12\x0c\n\x04salt\x18\x02 \x01(\x0c\x12\x0b\n\x03key\x18\x03 \x01(\x0c\x12\x15\n\rserver_secret\x18\x04 \x01(\x0c\x42\x07\n\x05_seed\"(\n\nInvitation\x12\x0c\n\x04seat\x18\x01 \x01(\r\x12\x0c\n\x04\x63ode\x18\x02 \x01(\t*\xa4\x01\n\rTimeoutPolicy\x12\x1e\n\x1aTIMEOUT_POLICY_UNSPECIFIED\x10\x00\x12\x1a\n\x16TIMEOUT_POLICY_FORFEIT\x10\x01\x12\x1e\n\x1aTIMEOUT_POLICY_FIRST_LEGAL\x10\x02\x12\x1f\n\x1bTIMEOUT_POLICY_SEEDED_LEGAL\x10\x03\x12\x16\n\x12TIMEOUT_POLICY_BOT\x10\x04*W\n\nSeedSource\x12\x1b\n\x17SEED_SOURCE_UNSPECIFIED\x10\x00\x12\x15\n\x11SEED_SOURCE_DRAWN\x10\x01\x12\x15\n\x11SEED_SOURCE_GIVEN\x10\x02*\x83\x01\n\nRewardKind\x12\x1b\n\x17REWARD_KIND_UNSPECIFIED\x10\x00\x12\x14\n\x10REWARD_KIND_RANK\x10\x01\x12\x13\n\x0fREWARD_KIND_WIN\x10\x02\x12\x16\n\x12REWARD_KIND_MARGIN\x10\x03\x12\x15\n\x11REWARD_KIND_SCORE\x10\x04*\xd0\x01\n\x13IllegalActionPolicy\x12%\n!ILLEGAL_ACTION_POLICY_UNSPECIFIED\x10\x00\x12 \n\x1cILLEGAL_ACTION_POLICY_REJECT\x10\x01\x12%\n!ILLEGAL_ACTION_POLICY_FIRST_LEGAL\x10\x02\x12&\n\"ILLEGAL_ACTION_POLICY_SEEDED_LEGAL\x10\x03\x12!\n\x1dILLEGAL_ACTION_POLICY_FORFEIT\x10\x04*\xcc\x01\n\x0b\x43loseReason\x12\x1c\n\x18\x43LOSE_REASON_UNSPECIFIED\x10\x00\x12\x15\n\x11\x43LOSE_REASON_HOST\x10\x01\x12\x15\n\x11\x43LOSE_REASON_IDLE\x10\x02\x12\x1b\n\x17\x43LOSE_REASON_BOT_FAILED\x10\x03\x12\x1e\n\x1a\x43LOSE_REASON_SHUTTING_DOWN\x10\x04\x12\x19\n\x15\x43LOSE_REASON_WITHHELD\x10\x05\x12\x19\n\x15\x43LOSE_REASON_FINISHED\x10\x06*\x8b\x01\n\nMatchState\x12\x1b\n\x17MATCH_STATE_UNSPECIFIED\x10\x00\x12\x17\n\x13MATCH_STATE_PLAYING\x10\x01\x12\x14\n\x10MATCH_STATE_OVER\x10\x02\x12\x16\n\x12MATCH_STATE_CLOSED\x10\x03\x12\x19\n\x15MATCH_STATE_GATHERING\x10\x04\x42.\n\x10\x63om.boardwire.v1P\x01Z\x18\x62oardwire/v1;boardwirev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -40,18 +40,18 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_MATCHCONFIG_LABELSENTRY']._serialized_options = b'8\001'
   _globals['_PLAYER_BOT_PARAMETERSENTRY']._loaded_options = None
   _globals['_PLAYER_BOT_PARAMETERSENTRY']._serialized_options = b'8\001'
-  _globals['_TIMEOUTPOLICY']._serialized_start=2030
-  _globals['_TIMEOUTPOLICY']._serialized_end=2194
-  _globals['_SEEDSOURCE']._serialized_start=2196
-  _globals['_SEEDSOURCE']._serialized_end=2283
-  _globals['_REWARDKIND']._serialized_start=2286
-  _globals['_REWARDKIND']._serialized_end=2417
-  _globals['_ILLEGALACTIONPOLICY']._serialized_start=2420
-  _globals['_ILLEGALACTIONPOLICY']._serialized_end=2628
-  _globals['_CLOSEREASON']._serialized_start=2631
-  _globals['_CLOSEREASON']._serialized_end=2835
-  _globals['_MATCHSTATE']._serialized_start=2838
-  _globals['_MATCHSTATE']._serialized_end=2977
+  _globals['_TIMEOUTPOLICY']._serialized_start=2046
+  _globals['_TIMEOUTPOLICY']._serialized_end=2210
+  _globals['_SEEDSOURCE']._serialized_start=2212
+  _globals['_SEEDSOURCE']._serialized_end=2299
+  _globals['_REWARDKIND']._serialized_start=2302
+  _globals['_REWARDKIND']._serialized_end=2433
+  _globals['_ILLEGALACTIONPOLICY']._serialized_start=2436
+  _globals['_ILLEGALACTIONPOLICY']._serialized_end=2644
+  _globals['_CLOSEREASON']._serialized_start=2647
+  _globals['_CLOSEREASON']._serialized_end=2851
+  _globals['_MATCHSTATE']._serialized_start=2854
+  _globals['_MATCHSTATE']._serialized_end=2993
   _globals['_MATCHCONFIG']._serialized_start=108
   _globals['_MATCHCONFIG']._serialized_end=688
   _globals['_MATCHCONFIG_OPTIONSENTRY']._serialized_start=595
@@ -59,23 +59,23 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_MATCHCONFIG_LABELSENTRY']._serialized_start=643
   _globals['_MATCHCONFIG_LABELSENTRY']._serialized_end=688
   _globals['_PLAYER']._serialized_start=691
-  _globals['_PLAYER']._serialized_end=1024
+  _globals['_PLAYER']._serialized_end=1040
   _globals['_PLAYER_AGENT']._serialized_start=834
   _globals['_PLAYER_AGENT']._serialized_end=841
   _globals['_PLAYER_BOT']._serialized_start=844
-  _globals['_PLAYER_BOT']._serialized_end=976
-  _globals['_PLAYER_BOT_PARAMETERSENTRY']._serialized_start=927
-  _globals['_PLAYER_BOT_PARAMETERSENTRY']._serialized_end=976
-  _globals['_PLAYER_POLICY']._serialized_start=978
-  _globals['_PLAYER_POLICY']._serialized_end=1016
-  _globals['_MATCH']._serialized_start=1027
-  _globals['_MATCH']._serialized_end=1565
-  _globals['_FAIRDEAL']._serialized_start=1567
-  _globals['_FAIRDEAL']._serialized_end=1652
-  _globals['_CLOCK']._serialized_start=1655
-  _globals['_CLOCK']._serialized_end=1892
-  _globals['_SEEDOPENING']._serialized_start=1894
-  _globals['_SEEDOPENING']._serialized_end=1985
-  _globals['_INVITATION']._serialized_start=1987
-  _globals['_INVITATION']._serialized_end=2027
+  _globals['_PLAYER_BOT']._serialized_end=992
+  _globals['_PLAYER_BOT_PARAMETERSENTRY']._serialized_start=943
+  _globals['_PLAYER_BOT_PARAMETERSENTRY']._serialized_end=992
+  _globals['_PLAYER_POLICY']._serialized_start=994
+  _globals['_PLAYER_POLICY']._serialized_end=1032
+  _globals['_MATCH']._serialized_start=1043
+  _globals['_MATCH']._serialized_end=1581
+  _globals['_FAIRDEAL']._serialized_start=1583
+  _globals['_FAIRDEAL']._serialized_end=1668
+  _globals['_CLOCK']._serialized_start=1671
+  _globals['_CLOCK']._serialized_end=1908
+  _globals['_SEEDOPENING']._serialized_start=1910
+  _globals['_SEEDOPENING']._serialized_end=2001
+  _globals['_INVITATION']._serialized_start=2003
+  _globals['_INVITATION']._serialized_end=2043
 # @@protoc_insertion_point(module_scope)

@@ -347,12 +347,15 @@ class Player(google.protobuf.message.Message):
 
         NAME_FIELD_NUMBER: builtins.int
         PARAMETERS_FIELD_NUMBER: builtins.int
+        POLICY_FIELD_NUMBER: builtins.int
         name: builtins.str
-        """`random`, `greedy` or `mc`."""
+        """`random`, `greedy`, `mc` or `search`."""
+        policy: builtins.str
+        """The name of the policy that `search` uses. Empty for other bots."""
         @property
         def parameters(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.int]:
             """Parameters by name. Missing parameters have their defaults. `greedy` has `worlds`: it averages over this many sampled states, 1 to 1024. `mc`
-            has `playouts`: 1 to 10000.
+            and `search` have `playouts`: 1 to 10000.
             """
 
         def __init__(
@@ -360,8 +363,9 @@ class Player(google.protobuf.message.Message):
             *,
             name: builtins.str = ...,
             parameters: collections.abc.Mapping[builtins.str, builtins.int] | None = ...,
+            policy: builtins.str = ...,
         ) -> None: ...
-        def ClearField(self, field_name: typing.Literal["name", b"name", "parameters", b"parameters"]) -> None: ...
+        def ClearField(self, field_name: typing.Literal["name", b"name", "parameters", b"parameters", "policy", b"policy"]) -> None: ...
 
     @typing.final
     class Policy(google.protobuf.message.Message):

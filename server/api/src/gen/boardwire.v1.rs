@@ -66,16 +66,19 @@ pub mod player {
     /// A bot of the server.
     #[derive(Clone, PartialEq, ::prost::Message)]
     pub struct Bot {
-        /// `random`, `greedy` or `mc`.
+        /// `random`, `greedy`, `mc` or `search`.
         #[prost(string, tag = "1")]
         pub name: ::prost::alloc::string::String,
         /// Parameters by name. Missing parameters have their defaults. `greedy` has `worlds`: it averages over this many sampled states, 1 to 1024. `mc`
-        /// has `playouts`: 1 to 10000.
+        /// and `search` have `playouts`: 1 to 10000.
         #[prost(btree_map = "string, uint32", tag = "2")]
         pub parameters: ::prost::alloc::collections::BTreeMap<
             ::prost::alloc::string::String,
             u32,
         >,
+        /// The name of the policy that `search` uses. Empty for other bots.
+        #[prost(string, tag = "3")]
+        pub policy: ::prost::alloc::string::String,
     }
     /// A policy that the server was started with.
     #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

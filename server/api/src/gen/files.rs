@@ -597,11 +597,13 @@ message Player {
 
   // A bot of the server.
   message Bot {
-    // `random`, `greedy` or `mc`.
+    // `random`, `greedy`, `mc` or `search`.
     string name = 1;
     // Parameters by name. Missing parameters have their defaults. `greedy` has `worlds`: it averages over this many sampled states, 1 to 1024. `mc`
-    // has `playouts`: 1 to 10000.
+    // and `search` have `playouts`: 1 to 10000.
     map<string, uint32> parameters = 2;
+    // The name of the policy that `search` uses. Empty for other bots.
+    string policy = 3;
   }
 
   // A policy that the server was started with.

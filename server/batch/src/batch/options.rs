@@ -181,6 +181,13 @@ impl EnvironmentConfig {
         !self.bots().all(Bot::is_cheap)
     }
 
+    /// Returns whether bots think so long that a thread should take few environments. A policy without a search should
+    /// have many, to fill its batches.
+    #[must_use]
+    pub fn bots_think_long(&self) -> bool {
+        self.bots_think() && (!self.uses_policies() || self.bots().any(Bot::searches))
+    }
+
     /// Returns whether a player or the adviser uses a policy network.
     #[must_use]
     pub fn uses_policies(&self) -> bool {

@@ -10,12 +10,15 @@ use crate::players::Player;
 use crate::tables::{Table, Tables};
 
 /// The bots that have a parameter, each with its parameter. `worlds` is the number of determinizations.
-const PARAMETERS: [(&str, &str); 2] = [("greedy", "worlds"), ("mc", "playouts")];
+const PARAMETERS: [(&str, &str); 3] = [("greedy", "worlds"), ("mc", "playouts"), (SEARCH, "playouts")];
+/// The bot that also has a policy.
+const SEARCH: &str = "search";
 
 /// Returns the bots, with the ranges of their parameters.
 #[must_use]
 pub fn bots() -> Vec<v1::BotSpec> {
-    let ranges = [(DEFAULT_DETERMINIZATIONS, MAX_DETERMINIZATIONS), (DEFAULT_PLAYOUTS, MAX_PLAYOUTS)];
+    let playouts = (DEFAULT_PLAYOUTS, MAX_PLAYOUTS);
+    let ranges = [(DEFAULT_DETERMINIZATIONS, MAX_DETERMINIZATIONS), playouts, playouts];
     let with_parameter = |((bot, name), (default_value, max)): ((&str, &str), (u32, u32))| v1::BotSpec {
         name: bot.to_owned(),
         parameters: vec![v1::BotParameter { name: name.to_owned(), default_value, min: 1, max }],
@@ -44,27 +47,29 @@ pub fn player(tables: &Tables, table: &Table, seat: usize, given: &v1::Player) -
 /// # Errors
 /// No bot or policy has this name, or the policy cannot play at this table.
 pub fn bot(tables: &Tables, table: &Table, given: &v1::Player) -> Result<Bot, UnknownBot> {
-    if let Some(Kind::Bot(v1::player::Bot { name, parameters })) = &given.kind {
+    if let Some(Kind::Bot(v1::player::Bot { name, parameters, policy })) = &given.kind {
         let valid = |parameter: &String| PARAMETERS.contains(&(name.as_str(), parameter.as_str()));
-        if name.contains(':') || !parameters.keys().all(valid) {
+        let wrong_policy = policy.contains(':') || (name == SEARCH) == policy.is_empty();
+        if name.contains(':') || wrong_policy || !parameters.keys().all(valid) {
             return Err(UnknownBot { given: player_name(given), expected: UnknownBot::KNOWN.to_owned() });
         }
     }
     tables.bot(table, &player_name(given))
 }
 
-/// Returns the name of a player in the form of command lines: `agent`, `mc:160`, `policy:lion:argmax`.
+/// Returns the name of a player in the form of command lines: `agent`, `mc:160`, `policy:lion:argmax`, `search:lion:40`.
 #[must_use]
 pub fn player_name(player: &v1::Player) -> String {
     match &player.kind {
         None => "unset".to_owned(),
         Some(Kind::Agent(_)) => Player::Agent.to_string(),
-        Some(Kind::Bot(v1::player::Bot { name, parameters })) => {
+        Some(Kind::Bot(v1::player::Bot { name, parameters, policy })) => {
+            let first = if policy.is_empty() { name.clone() } else { format!("{name}:{policy}") };
             let suffix = |(parameter, value): (&String, &u32)| {
                 let valid = PARAMETERS.contains(&(name.as_str(), parameter.as_str()));
                 if valid { format!(":{value}") } else { format!(":{parameter}={value}") }
             };
-            parameters.iter().fold(name.clone(), |name, parameter| name + &suffix(parameter))
+            parameters.iter().fold(first, |name, parameter| name + &suffix(parameter))
         }
         Some(Kind::Policy(v1::player::Policy { name, argmax })) => {
             format!("policy:{name}{}", if *argmax { ":argmax" } else { "" })
@@ -94,9 +99,9 @@ pub fn players(names: &[&str]) -> Vec<v1::Player> {
 /// Returns the message for a name in the form of [`player_name`]. Any other name counts as the name of a bot.
 #[must_use]
 pub fn parse_player(name: &str) -> v1::Player {
-    let bot = |name: &str, parameter: Option<(&str, u32)>| {
+    let bot = |name: &str, policy: &str, parameter: Option<(&str, u32)>| {
         let parameters = parameter.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        Kind::Bot(v1::player::Bot { name: name.to_owned(), parameters })
+        Kind::Bot(v1::player::Bot { name: name.to_owned(), parameters, policy: policy.to_owned() })
     };
     let number = |value: &str| value.bytes().all(|byte| byte.is_ascii_digit()).then(|| value.parse().ok())?;
     let kind = match name.split_once(':') {
@@ -108,28 +113,49 @@ pub fn parse_player(name: &str) -> v1::Player {
                 argmax: argmax.is_some(),
             })
         }
-        Some((first, value)) => {
-            let parameter = PARAMETERS.iter().find(|(name, _)| *name == first);
+        Some((SEARCH, policy)) if !policy.is_empty() && !policy.contains(':') => bot(SEARCH, policy, None),
+        Some((first, rest)) => {
+            let (policy, value) = rest.split_once(':').filter(|_| first == SEARCH).unwrap_or(("", rest));
+            let parameter =
+                PARAMETERS.iter().find(|(name, _)| *name == first && (first == SEARCH) != policy.is_empty());
             match parameter.zip(number(value)) {
-                Some(((_, parameter), value)) => bot(first, Some((parameter, value))),
-                None => bot(name, None),
+                Some(((_, parameter), value)) => bot(first, policy, Some((parameter, value))),
+                None => bot(name, "", None),
             }
         }
-        None => bot(name, None),
+        None => bot(name, "", None),
     };
     v1::Player { kind: Some(kind) }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use boardwire_policy::{Policies, testkit::Linear};
+
     use super::*;
     use crate::registry::Registry;
 
-    #[test]
-    fn player_names_are_read_as_they_are_written() {
+    /// Returns tables with the policy `lion`, and the table that it reads.
+    fn tables_with_lion() -> (Tables, Arc<Table>) {
         let tables = Tables::new(Registry::standard());
         let table = tables.table("faraway", 2, []).expect("it can be set up");
-        for name in ["agent", "random", "greedy", "greedy:16", "mc", "mc:40"] {
+        let info = table.game.info();
+        let lion = Linear::new(&table.digest.to_string(), info.layout.bytes(), info.actions.count());
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("lion.onnx");
+        std::fs::write(&file, lion.onnx()).expect("a file");
+        let policies = Policies::load([("lion".to_owned(), file)], Duration::from_mins(1));
+        (tables.with_policies(policies.expect("it can play")), table)
+    }
+
+    #[test]
+    fn player_names_are_read_as_they_are_written() {
+        let (tables, table) = tables_with_lion();
+        for name in ["agent", "random", "greedy", "greedy:16", "mc", "mc:40", "search:lion", "search:lion:40"]
+        {
             let [given] = &players(&[name])[..] else { panic!("one") };
             assert_eq!(player_name(given), name);
             let read = player(&tables, &table, 0, given).expect("the player exists");
@@ -137,7 +163,9 @@ mod tests {
         }
         let bot = |name: &str, parameter: &str, value: u32| {
             let parameters = [(parameter.to_owned(), value)].into();
-            v1::Player { kind: Some(Kind::Bot(v1::player::Bot { name: name.to_owned(), parameters })) }
+            let (name, policy) = name.split_once('/').unwrap_or((name, ""));
+            let (name, policy) = (name.to_owned(), policy.to_owned());
+            v1::Player { kind: Some(Kind::Bot(v1::player::Bot { name, parameters, policy })) }
         };
         for (given, name) in [
             (v1::Player::default(), "unset"),
@@ -145,8 +173,16 @@ mod tests {
             (bot("mc", "playouts", 0), "mc:0"),
             (bot("random", "worlds", 3), "random:worlds=3"),
             (bot("policy:lion", "worlds", 3), "policy:lion:worlds=3"),
+            (bot("search", "playouts", 3), "search:3"),
+            (bot("search/lion", "worlds", 3), "search:lion:worlds=3"),
+            (bot("search/tiger", "playouts", 3), "search:tiger:3"),
+            (bot("search/lion:3", "playouts", 3), "search:lion:3:3"),
+            (bot("mc/lion", "playouts", 3), "mc:lion:3"),
+            (players(&["search::3"])[0].clone(), "search::3"),
+            (players(&["search:lion:x"])[0].clone(), "search:lion:x"),
+            (players(&["search:lion:3:3"])[0].clone(), "search:lion:3:3"),
             (players(&["clever"])[0].clone(), "clever"),
-            (players(&["policy:lion:argmax"])[0].clone(), "policy:lion:argmax"),
+            (players(&["policy:tiger:argmax"])[0].clone(), "policy:tiger:argmax"),
         ] {
             let refused = player(&tables, &table, 1, &given).expect_err("the player does not exist");
             let Error::BotUnknown { seat: 1, given, expected } = &refused else { panic!("{refused}") };
@@ -159,23 +195,25 @@ mod tests {
 
     #[test]
     fn bots_accept_their_ranges_and_nothing_else() {
-        let tables = Tables::new(Registry::standard());
-        let table = tables.table("faraway", 2, []).expect("it can be set up");
+        let (tables, table) = tables_with_lion();
         let mut known = Vec::new();
         for v1::BotSpec { name, parameters } in bots() {
             known.push(name.clone());
             for v1::BotParameter { name: parameter, default_value, min, max } in parameters {
+                let policy = if name == SEARCH { "lion" } else { "" };
                 let named = |value: u32| {
                     let parameters = [(parameter.clone(), value)].into();
-                    let kind = Kind::Bot(v1::player::Bot { name: name.clone(), parameters });
-                    bot(&tables, &table, &v1::Player { kind: Some(kind) })
+                    let message =
+                        v1::player::Bot { name: name.clone(), parameters, policy: policy.to_owned() };
+                    bot(&tables, &table, &v1::Player { kind: Some(Kind::Bot(message)) })
                 };
                 assert!(named(min).is_ok() && named(max).is_ok(), "{name}");
                 assert!(named(min - 1).is_err() && named(max + 1).is_err(), "{name}");
-                assert_eq!(named(default_value), name.parse(), "the default");
+                let by_default = [name.as_str(), policy].join(":");
+                assert_eq!(named(default_value), tables.bot(&table, by_default.trim_end_matches(':')));
             }
         }
-        assert_eq!(known, ["random", "greedy", "mc"]);
+        assert_eq!(known, ["random", "greedy", "mc", "search"]);
         assert!(known.iter().all(|name| UnknownBot::KNOWN.contains(name)));
     }
 }

@@ -258,7 +258,7 @@ fn play(policies: &Policies, name: &str, seats: u8) -> (Vec<(Seat, u8)>, Digest)
 }
 
 #[test]
-fn a_policy_repeats_its_game_sampled_or_argmax() {
+fn a_policy_repeats_its_game_sampled_argmax_or_searched() {
     let info = table(3).info().clone();
     let mut network = random_network(info.layout.bytes(), info.actions.count());
     network.metadata[0].1 = info.digest().to_string();
@@ -271,4 +271,7 @@ fn a_policy_repeats_its_game_sampled_or_argmax() {
     let best = play(&one, "policy:lion:argmax", 3);
     assert_eq!(play(&other, "policy:lion:argmax", 3), best);
     assert_ne!(sampled, best);
+    let searched = play(&one, "search:lion:6", 3);
+    assert_eq!(play(&other, "search:lion:6", 3), searched);
+    assert!(searched != best && searched != sampled);
 }

@@ -126,12 +126,13 @@ function caption(frame, players) {
   return episode + (frame.has(10) ? "a seat has forfeited" : "the deal");
 }
 
-/** The name of a player, such as `agent`, `mc:160` or `policy:lion:argmax`. */
+/** The name of a player, such as `agent`, `mc:160`, `policy:lion:argmax` or `search:lion:40`. */
 function named(bytes) {
   const player = message(bytes);
   if (player.has(1)) return "agent";
   const [bot, policy] = [player.message(2), player.message(3)];
-  if (player.has(2)) return [bot.text(1), ...bot.all(2).map((entry) => message(entry).number(2))].join(":");
+  const parameters = () => bot.all(2).map((entry) => message(entry).number(2));
+  if (player.has(2)) return [bot.text(1), ...(bot.has(3) ? [bot.text(3)] : []), ...parameters()].join(":");
   return `policy:${policy.text(1)}${policy.number(2) ? ":argmax" : ""}`;
 }
 

@@ -73,13 +73,14 @@ fn advice_is_what_the_bot_would_choose_at_that_seat() {
 
 #[test]
 fn advice_does_not_depend_on_hidden_information() {
-    let all =
-        boardwire_games::IDS.iter().flat_map(|&game| ["greedy:2", "mc:4", "policy"].map(|bot| (game, bot)));
+    let all = boardwire_games::IDS
+        .iter()
+        .flat_map(|&game| ["greedy:2", "mc:4", "policy:lion", "search:lion:8"].map(|bot| (game, bot)));
     for (game, bot) in all {
         let agents = ["agent"; 3];
-        let (table, config) = if bot == "policy" {
+        let (table, config) = if bot.contains("lion") {
             let (table, config) =
-                with_policy(game, &["agent", "agent", "policy:lion"], |lion, _| lion.with_random_weights(1));
+                with_policy(game, &["agent", "agent", bot], |lion, _| lion.with_random_weights(1));
             let (_, lion) = config.line_ups[0].bots[0].clone();
             let adviser = Some(Adviser { bot: lion, shares: true });
             (table, EnvironmentConfig { adviser, ..super::config(&agents) })
@@ -145,11 +146,11 @@ fn episodes_are_the_same_with_and_without_advice() {
 
 #[test]
 fn shares_sum_to_one_over_legal_actions() {
-    let line_up = ["agent", "agent", "policy:lion"];
+    let line_up = ["agent", "agent", "policy:lion", "search:lion:16"];
     for game in boardwire_games::IDS {
         let (table, config) = with_policy(game, &line_up, |lion, _| lion.with_random_weights(1));
-        let (_, lion) = config.line_ups[0].bots[0].clone();
-        for bot in [lion, "mc:16".parse().expect("a bot"), "greedy".parse().expect("a bot")] {
+        let with_policy = config.line_ups[0].bots.iter().map(|(_, bot)| bot.clone());
+        for bot in with_policy.chain(["mc:16", "greedy"].map(|name| name.parse().expect("a bot"))) {
             let adviser = Some(Adviser { bot: bot.clone(), shares: true });
             let batch = open(&table, &EnvironmentConfig { adviser, ..config.clone() }, 6, 0, 2);
             let (mut rows, mut divided) = (reset(&batch), 0);
@@ -167,10 +168,7 @@ fn shares_sum_to_one_over_legal_actions() {
                     // No action has had more playouts than the chosen action.
                     let max = shares.iter().copied().fold(0.0, f32::max);
                     let chosen_share = shares[usize::from(rows.advice()[index])];
-                    assert!(
-                        matches!(bot, Bot::Policy(_)) || chosen_share.to_bits() == max.to_bits(),
-                        "{game}, {bot}"
-                    );
+                    assert!(!bot.searches() || chosen_share.to_bits() == max.to_bits(), "{game}, {bot}");
                 }
                 rows = step(&batch, choices(&rows, 0, salt)).expect("legal");
             }

@@ -35,18 +35,24 @@ pub(super) fn with_policy(
 #[test]
 fn environments_do_not_depend_on_other_requests_to_the_policy() {
     for game in boardwire_games::IDS {
-        let names = ["agent", "policy:lion", "policy:lion:argmax"];
-        let (table, config) = with_policy(game, &names, |network, _| network.with_random_weights(1));
-        for autoreset in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
-            let config = EnvironmentConfig { autoreset, ..config.clone() };
-            let whole = history(&open(&table, &config, 150, 5, 1), 40);
-            assert_eq!(whole, history(&open(&table, &config, 150, 5, 2), 40), "{game}: two threads");
-            let thirds: Vec<_> =
-                (0..3).flat_map(|part| history(&open(&table, &config, 50, 5 + 50 * part, 2), 40)).collect();
-            assert_eq!(whole, thirds, "{game}: three batches of 50");
-            let one = |number: u64| history(&open(&table, &config, 1, 5 + number, 1), 40).remove(0);
-            assert_eq!(whole[..10], (0..10).map(one).collect::<Vec<_>>(), "{game}: batches of one");
-            assert_ne!(whole[0], whole[1]);
+        for (names, third, steps) in [
+            (&["agent", "policy:lion", "policy:lion:argmax"][..], 50, 40),
+            (&["agent", "search:lion:6", "policy:lion"], 6, 15),
+        ] {
+            let (table, config) = with_policy(game, names, |network, _| network.with_random_weights(1));
+            for autoreset in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
+                let config = EnvironmentConfig { autoreset, ..config.clone() };
+                let played =
+                    |count, first, threads| history(&open(&table, &config, count, first, threads), steps);
+                let whole = played(3 * third, 5, 1);
+                assert_eq!(whole, played(3 * third, 5, 2), "{game}: two threads");
+                let thirds: Vec<_> =
+                    (0..3).flat_map(|part| played(third, 5 + third as u64 * part, 2)).collect();
+                assert_eq!(whole, thirds, "{game}: three batches");
+                let one = |number: u64| played(1, 5 + number, 1).remove(0);
+                assert_eq!(whole[..10], (0..10).map(one).collect::<Vec<_>>(), "{game}: batches of one");
+                assert_ne!(whole[0], whole[1]);
+            }
         }
     }
 }

@@ -33,9 +33,10 @@ async fn a_batch_plays_as_a_match_does() {
 
 #[tokio::test]
 async fn a_policy_plays_in_a_batch_as_in_a_match() {
-    let line_ups: [&[&str]; 3] = [
+    let line_ups: [&[&str]; 4] = [
         &["agent", "policy:lion"],
         &["policy:lion:argmax", "agent"],
+        &["search:lion:6", "agent"],
         &["random", "greedy:2", "agent", "policy:lion"],
     ];
     let folder = tempfile::tempdir().expect("a folder");
