@@ -210,7 +210,7 @@ class BotSpec:
     """A bot that a server offers.
 
     Attributes:
-        name: The bot's name.
+        name: The bot's name. `search` is followed by the name of a policy: `search:NAME`.
         parameters: Its parameters.
     """
 
@@ -220,7 +220,7 @@ class BotSpec:
 
 @dataclass(frozen=True, slots=True)
 class PolicySpec:
-    """A network that a server offers as the bot `policy:NAME` at one table.
+    """A network that a server offers at one table, as the bots `policy:NAME` and `search:NAME`.
 
     Attributes:
         name: The policy's name.

@@ -267,7 +267,7 @@ class BotSpec(google.protobuf.message.Message):
     NAME_FIELD_NUMBER: builtins.int
     PARAMETERS_FIELD_NUMBER: builtins.int
     name: builtins.str
-    """The name, such as `greedy`."""
+    """The name, such as `greedy`. The bot `search` also needs a policy."""
     @property
     def parameters(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___BotParameter]: ...
     def __init__(
@@ -331,7 +331,7 @@ class PolicySpec(google.protobuf.message.Message):
     SEATS_FIELD_NUMBER: builtins.int
     OPTIONS_FIELD_NUMBER: builtins.int
     name: builtins.str
-    """The name of the policy."""
+    """The name of the policy, for `Player.Policy` and the bot `search`."""
     spec_digest: builtins.str
     """The spec digest of the table (game, seats and options) for which the network was trained."""
     game: builtins.str

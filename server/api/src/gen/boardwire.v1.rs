@@ -1929,7 +1929,7 @@ pub struct Server {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct BotSpec {
-    /// The name, such as `greedy`.
+    /// The name, such as `greedy`. The bot `search` also needs a policy.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
     #[prost(message, repeated, tag = "2")]
@@ -1949,7 +1949,7 @@ pub struct BotParameter {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct PolicySpec {
-    /// The name of the policy.
+    /// The name of the policy, for `Player.Policy` and the bot `search`.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
     /// The spec digest of the table (game, seats and options) for which the network was trained.

@@ -358,7 +358,7 @@ message Server {
 }
 
 message BotSpec {
-  // The name, such as `greedy`.
+  // The name, such as `greedy`. The bot `search` also needs a policy.
   string name = 1;
   repeated BotParameter parameters = 2;
 }
@@ -372,7 +372,7 @@ message BotParameter {
 }
 
 message PolicySpec {
-  // The name of the policy.
+  // The name of the policy, for `Player.Policy` and the bot `search`.
   string name = 1;
   // The spec digest of the table (game, seats and options) for which the network was trained.
   string spec_digest = 2;
