@@ -12,7 +12,7 @@ struct Prefers(u8, i32);
 struct Response(Option<ActionWeights>, bool);
 
 impl Policy for Prefers {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "prefers"
     }
 
