@@ -80,6 +80,31 @@ def test_an_arena_runs_until_intervals_are_narrow() -> None:
     assert any(high - low > 0.08 for low, high in (bot["interval"] for bot in fewer["bots"]))
 
 
+def test_a_sequential_test_stops_when_it_is_decided() -> None:
+    common = ["faraway", "--seats", "greedy:1,random", "--seed", "2"]
+    results = results_of(*common, "--sprt", "0,100")
+    test, deals = results["sprt"], results["deals"]
+    assert test["verdict"] == "accepted"
+    assert (test["elo"], test["error_rate"]) == ([0, 100], 0.05)
+    assert test["bounds"] == pytest.approx([-2.944439, 2.944439])
+    assert test["llr"] >= test["bounds"][1]
+    assert sum(test["deals_by_points"]) == deals
+    points = sum(count * points / 2 for points, count in enumerate(test["deals_by_points"]))
+    assert points / 2 / deals == pytest.approx(results["bots"][0]["share"])
+    # One deal fewer decides nothing.
+    undecided = results_of(*common, "--sprt", "0,100", "--matches", str(2 * deals - 2))["sprt"]
+    assert undecided["verdict"] == "undecided"
+    assert abs(undecided["llr"]) < test["bounds"][1]
+    assert results_of(*common, "--matches", "2")["sprt"] is None
+
+
+def test_a_sequential_test_rejects_and_says_so() -> None:
+    process = arena("faraway", "--seats", "random,greedy", "--sprt", "-20,0")
+    assert process.returncode == 0, process.stderr
+    assert "SPRT, random is 0 rather than -20 Elo stronger than greedy: rejected; LLR -" in process.stdout
+    assert ", bounds -2.94 and 2.94" in process.stdout
+
+
 def test_players_of_a_field_meet_in_pairs_and_get_ratings() -> None:
     results = results_of("faraway", "--field", "random,greedy:1,mc:40", "--at", "2", "--matches", "120")
     assert (results["deals"], results["matches"]) == (20, 120)
@@ -119,6 +144,14 @@ def test_an_interrupted_arena_keeps_its_finished_deals(tmp_path: Path) -> None:
         ),
         (["faraway", "--field", "greedy,random"], 2, "--at"),
         (["faraway", "--matches", "0"], 2, "1.."),
+        (["faraway", "--sprt", "5,0"], 2, "-1000 <= ELO0 < ELO1 <= 1000"),
+        (["faraway", "--sprt", "0,5", "--until-width", "0.1"], 2, "cannot be used with"),
+        (
+            ["faraway", "--seats", "greedy,greedy", "--sprt", "0,5"],
+            1,
+            "--sprt needs two different players at two seats, such as `--seats mc:160,greedy`; got greedy at",
+        ),
+        (["faraway", "--seats", "greedy,random,mc", "--sprt", "0,5"], 1, "got greedy,random,mc at 3 seats"),
         (["faraway", "--clock", "limit=soon"], 2, "`limit` must be a number of seconds; got `soon`"),
         (["faraway", "--agent", "me=true"], 1, "no seat is `agent:me`"),
         (["faraway", "--seats", "agent:me,greedy", "--agent", "me=false"], 1, "agent:me has ended with"),

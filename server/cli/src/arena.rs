@@ -3,13 +3,14 @@
 mod deal;
 mod host;
 mod replays;
+mod report;
 mod schedule;
+mod sprt;
 mod standings;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,14 +22,15 @@ use boardwire_batch::messages::options;
 use boardwire_batch::tables::{Table, Tables};
 use boardwire_bots::Bot;
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::{Value, json};
+use indicatif::ProgressBar;
+use serde_json::json;
 
 use self::deal::{Deal, PlayedDeal};
 use self::host::{Host, Reports};
 use self::replays::Replays;
 use self::schedule::{Entrant, Schedule};
-use self::standings::{Standing, standings, u64_to_f64, width};
+use self::sprt::{Hypotheses, Test, Verdict};
+use self::standings::{u64_to_f64, width};
 use crate::address::{Address, resolve};
 use crate::agent::Credentials;
 use crate::flags::{BotTable, bot_name, parse_name_value};
@@ -53,12 +55,16 @@ pub(super) struct Arena {
     /// The number of seats of each table, for `--field`.
     #[arg(long, requires = "field")]
     at: Option<usize>,
-    /// The number of matches, rounded up to whole deals. The default is 1000, or no limit with `--until-width`.
+    /// The number of matches, rounded up to whole deals. The default is 1000, or no limit with `--until-width` or `--sprt`.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     matches: Option<u64>,
     /// Stops when no interval is wider than this, such as 0.05, but not before 30 deals.
     #[arg(long, value_name = "WIDTH", value_parser = proportion)]
     until_width: Option<f64>,
+    /// Tests whether the first of two players is ELO1 or ELO0 points of logistic Elo stronger than the second, and stops when
+    /// it is decided: a sequential probability ratio test over deals, with errors of 5 %.
+    #[arg(long, value_name = "ELO0,ELO1", allow_hyphen_values = true, conflicts_with = "until_width")]
+    sprt: Option<Hypotheses>,
     /// Saves the replay of every match in a folder, as JSON for `boardwire verify`. After an interruption, the same command
     /// continues from the deals in the folder.
     #[arg(long, value_name = "DIR")]
@@ -90,10 +96,20 @@ pub(super) struct Arena {
 }
 
 struct Results {
-    deals: Vec<Deal>,
+    collected: Collected,
     interrupted: bool,
     decisions_per_second: f64,
     reports: Reports,
+}
+
+/// The deals that count, in order of their numbers.
+#[derive(Debug)]
+struct Collected {
+    deals: Vec<Deal>,
+    /// The test of `--sprt` with these deals.
+    test: Option<Test>,
+    /// The number of decisions in newly played deals.
+    decisions: u64,
 }
 
 impl Arena {
@@ -103,20 +119,28 @@ impl Arena {
             Some(seats) => Schedule::field(&self.field, seats)?,
             None => Schedule::table(&self.table.seats),
         };
+        self.check_sprt(&schedule)?;
         self.table.seed = Some(self.seed(&schedule));
         let (tables, table) = self.table.set_up(schedule.seats())?;
         let entrants = self.entrants(&schedule, &tables, &table)?;
         let replays = self.replays(&schedule, &table)?;
         let interrupted = interruption()?;
         let results = self.play(tables, &table, &schedule, &entrants, replays.as_ref(), &interrupted)?;
-        anyhow::ensure!(!results.deals.is_empty(), "interrupted before the first deal was over");
-        let standings = standings(&results.deals);
-        if self.json {
-            writeln!(std::io::stdout(), "{}", self.as_json(&schedule, &results, &standings))?;
-        } else {
-            self.print(&schedule, &results, &standings)?;
-        }
+        anyhow::ensure!(!results.collected.deals.is_empty(), "interrupted before the first deal was over");
+        self.report(&schedule, &results)?;
         Ok(if results.interrupted { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+
+    /// Returns an error if `--sprt` is given for other than two players at two seats.
+    fn check_sprt(&self, schedule: &Schedule) -> anyhow::Result<()> {
+        let has_two = (schedule.seats(), schedule.entrants.len()) == (2, 2);
+        anyhow::ensure!(
+            self.sprt.is_none() || has_two,
+            "--sprt needs two different players at two seats, such as `--seats mc:160,greedy`; got {} at {} seats",
+            schedule.entrants.join(","),
+            schedule.seats()
+        );
+        Ok(())
     }
 
     /// Returns the given seed, else the seed of the replays to continue, else 0. With agents it returns a random seed
@@ -155,7 +179,8 @@ impl Arena {
     }
 
     fn deal_limit(&self, schedule: &Schedule) -> u64 {
-        let matches = self.matches.or(if self.until_width.is_some() { None } else { Some(1000) });
+        let has_goal = self.until_width.is_some() || self.sprt.is_some();
+        let matches = self.matches.or(if has_goal { None } else { Some(1000) });
         matches.map_or(u64::MAX, |matches| matches.div_ceil(schedule.line_ups.len() as u64))
     }
 
@@ -228,7 +253,7 @@ impl Arena {
                 }
             }
         };
-        let (start, progress) = (Instant::now(), progress(deal_limit, schedule)?);
+        let (start, progress) = (Instant::now(), report::progress(deal_limit, schedule)?);
         let (collected, reports) = std::thread::scope(|scope| {
             let mut hosting = None;
             match &bots {
@@ -246,15 +271,14 @@ impl Arena {
             let reports = hosting.map(|host| host.join().expect("the host does not panic"));
             (collected, reports.unwrap_or_default())
         });
-        let (deals, decisions) = collected?;
+        let collected = collected?;
         progress.finish_and_clear();
-        let decisions_per_second = u64_to_f64(decisions) / start.elapsed().as_secs_f64();
+        let decisions_per_second = u64_to_f64(collected.decisions) / start.elapsed().as_secs_f64();
         let interrupted = interrupted.load(Ordering::Relaxed);
-        Ok(Results { deals, interrupted, decisions_per_second, reports })
+        Ok(Results { collected, interrupted, decisions_per_second, reports })
     }
 
-    /// Collects deals in order of their numbers, until there are enough, all senders end, or the user interrupts. Returns
-    /// the deals and the number of decisions.
+    /// Collects deals in order of their numbers, until there are enough, all senders end, or the user interrupts.
     fn collect(
         &self,
         deal_limit: u64,
@@ -263,15 +287,21 @@ impl Arena {
         receiver: mpsc::Receiver<anyhow::Result<PlayedDeal>>,
         interrupted: &AtomicBool,
         progress: &ProgressBar,
-    ) -> anyhow::Result<(Vec<Deal>, u64)> {
+    ) -> anyhow::Result<Collected> {
         // This function drops the receiver when it returns, so that senders do not block.
         let mut receiver = receiver.into_iter();
-        let (mut deals, mut decisions) = (Vec::new(), 0);
+        let (mut deals, mut decisions, mut test) = (Vec::new(), 0, self.sprt.map(Test::new));
+        let is_decided =
+            |test: &Option<Test>| test.as_ref().is_some_and(|test| test.verdict() != Verdict::Undecided);
         let is_narrow = |deals: &[Deal]| {
             self.until_width.is_some_and(|limit| deals.len() >= MIN_DEALS && width(deals) <= limit)
         };
-        while (deals.len() as u64) < deal_limit && !is_narrow(&deals) {
+        while (deals.len() as u64) < deal_limit && !is_narrow(&deals) && !is_decided(&test) {
             if let Some(deal) = out_of_order.remove(&(deals.len() as u64)) {
+                if let Some(test) = &mut test {
+                    test.add(&deal);
+                    progress.set_message(format!(", LLR {:.2}", test.llr()));
+                }
                 deals.push(deal);
                 progress.inc(1);
             } else if !interrupted.load(Ordering::Relaxed)
@@ -284,68 +314,7 @@ impl Arena {
                 break;
             }
         }
-        Ok((deals, decisions))
-    }
-
-    fn as_json(&self, schedule: &Schedule, results: &Results, standings: &[Standing]) -> Value {
-        let row = |(bot, standing): (&String, &Standing)| {
-            json!({
-                "bot": bot,
-                "seats": standing.seats,
-                "share": standing.share,
-                "interval": [standing.interval.0, standing.interval.1],
-                "mean_score": standing.score,
-                "rating": standing.rating,
-                "timeouts": standing.timeouts,
-                "reported": results.reports.get(bot),
-            })
-        };
-        json!({
-            "game": self.table.game,
-            "seats": schedule.seats(),
-            "seed": self.table.seed(),
-            "deals": results.deals.len(),
-            "matches": results.deals.len() * schedule.line_ups.len(),
-            "interrupted": results.interrupted,
-            "decisions_per_second": results.decisions_per_second.round(),
-            "bots": schedule.entrants.iter().zip(standings).map(row).collect::<Value>(),
-        })
-    }
-
-    fn print(&self, schedule: &Schedule, results: &Results, standings: &[Standing]) -> std::io::Result<()> {
-        let mut out = std::io::stdout().lock();
-        let (game, seed, seats) = (&self.table.game, self.table.seed(), schedule.seats());
-        let (deals, line_ups) = (results.deals.len(), schedule.line_ups.len());
-        let matches = deals * line_ups;
-        writeln!(
-            out,
-            "{matches} matches of {game} at {seats} seats, seed {seed}: {deals} deals with {line_ups} line-ups each"
-        )?;
-        let with_clock = |text: String| if self.clock.is_some() { text } else { String::new() };
-        let timeouts = with_clock(" timeouts".to_owned());
-        writeln!(out, "bot                first       95 % interval  mean score   rating{timeouts}")?;
-        for (bot, standing) in schedule.entrants.iter().zip(standings) {
-            let (low, high) = (100.0 * standing.interval.0, 100.0 * standing.interval.1);
-            let (share, rating) = (100.0 * standing.share, standing.rating);
-            let score = standing.score.map_or_else(|| "none".to_owned(), |score| format!("{score:.1}"));
-            let timeouts = with_clock(format!(" {:>8}", standing.timeouts));
-            writeln!(
-                out,
-                "{bot:<16} {share:>6.1}% {low:>8.1}% to {high:>5.1}% {score:>11} {rating:>8.0}{timeouts}"
-            )?;
-        }
-        let (fair_share, rate) = (100.0 / u64_to_f64(seats as u64), results.decisions_per_second);
-        writeln!(out, "a fair share is {fair_share:.1} %; {rate:.0} decisions per second")?;
-        for (agent, totals) in &results.reports {
-            // Up to three decimals.
-            let total = |(name, total): (&String, &f64)| format!("{name} {}", (total * 1e3).round() / 1e3);
-            let totals: Vec<String> = totals.iter().map(total).collect();
-            writeln!(out, "{agent} reported {}", totals.join(", "))?;
-        }
-        if results.interrupted {
-            writeln!(out, "interrupted: with --replays the same command continues")?;
-        }
-        Ok(())
+        Ok(Collected { deals, test, decisions })
     }
 }
 
@@ -370,18 +339,6 @@ fn clock(text: &str) -> Result<Clock, String> {
         }
     }
     Ok(clock)
-}
-
-fn progress(deal_limit: u64, schedule: &Schedule) -> anyhow::Result<ProgressBar> {
-    let (bar, position, time) = if deal_limit == u64::MAX {
-        (ProgressBar::new_spinner(), "{spinner} {pos}", "{elapsed}")
-    } else {
-        (ProgressBar::new(deal_limit), "{bar:40} {pos}/{len}", "{eta} left")
-    };
-    let matches = schedule.line_ups.len();
-    let style = format!("{position} deals of {matches} matches, {{per_sec}}, {time}");
-    bar.set_style(ProgressStyle::with_template(&style)?);
-    Ok(bar)
 }
 
 /// Returns a flag that becomes true on Ctrl-C. A second Ctrl-C ends the process.
