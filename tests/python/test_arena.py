@@ -26,11 +26,13 @@ def arena(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def results_of(*arguments: str) -> dict[str, Any]:
-    """Runs an arena and returns its results without the speed."""
+    """Runs an arena and returns its results without times."""
     process = arena(*arguments, "--json")
     assert process.returncode == 0, process.stderr
     results: dict[str, Any] = json.loads(process.stdout)
     del results["decisions_per_second"]
+    for bot in results["bots"]:
+        del bot["milliseconds_per_decision"]
     return results
 
 
@@ -78,6 +80,15 @@ def test_an_arena_runs_until_intervals_are_narrow() -> None:
     assert narrow["deals"] > 30
     fewer = results_of("faraway", "--seats", "greedy:1,random", "--matches", str(2 * narrow["deals"] - 2))
     assert any(high - low > 0.08 for low, high in (bot["interval"] for bot in fewer["bots"]))
+
+
+def test_the_time_of_decisions_is_that_of_each_bot() -> None:
+    common = ["faraway", "--seats", "mc:160,random", "--matches", "4"]
+    process = arena(*common, "--json")
+    search, random = (bot["milliseconds_per_decision"] for bot in json.loads(process.stdout)["bots"])
+    assert search > random > 0
+    header = arena(*common).stdout.splitlines()[1]
+    assert header.endswith("rating  ms/decision")
 
 
 def test_a_sequential_test_stops_when_it_is_decided() -> None:

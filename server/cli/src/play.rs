@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use boardwire_batch::play::AnyEpisode;
 use boardwire_batch::tables::Table;
@@ -51,7 +52,7 @@ impl PlayOne {
             writeln!(out, "{:>4}  {seat} ({bot}): {phrase}", episode.ply() + 1)?;
             Ok(true)
         })?;
-        let end = end.expect("the callback never stops the match");
+        let end = end.expect("the callback never stops the match").episode;
         write!(out, "\n{}", end.text(Viewer::Public))?;
         match end.outcome() {
             None => writeln!(out, "\nThe match was cut after {} plies.", end.ply())?,
@@ -81,11 +82,25 @@ impl PlayOne {
             let result = page.show(info, episode, std::mem::replace(&mut caption, next));
             result.map(|()| true).map_err(std::io::Error::other)
         })?;
-        let end = end.expect("the callback never stops the match");
+        let end = end.expect("the callback never stops the match").episode;
         page.show(info, &*end, caption).map_err(anyhow::Error::msg)?;
         page.end(&*end);
         replay::write(html, &page)
     }
+}
+
+/// A match that bots have played to its end.
+pub(crate) struct PlayedMatch {
+    pub(crate) episode: Box<dyn AnyEpisode>,
+    /// One per seat.
+    pub(crate) thinking: Vec<Thinking>,
+}
+
+/// The time that a bot took for its decisions.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Thinking {
+    pub(crate) decisions: u32,
+    pub(crate) elapsed: Duration,
 }
 
 /// Plays a match of bots to its end. Calls `on_action` before each action is applied; `false` stops the match.
@@ -94,14 +109,23 @@ pub(crate) fn bot_match(
     bots: &[Bot],
     seed: u64,
     mut on_action: impl FnMut(&dyn AnyEpisode, Seat, u8) -> std::io::Result<bool>,
-) -> anyhow::Result<Option<Box<dyn AnyEpisode>>> {
+) -> anyhow::Result<Option<PlayedMatch>> {
     let mut episode = Arc::clone(&table.game).deal(seed.into());
     let mut rngs: Vec<RngStream> =
         (BOT_STREAM..).zip(bots).map(|(stream, _)| RngStream::new(seed, stream)).collect();
+    let mut thinking = vec![Thinking::default(); bots.len()];
     while !episode.pending().is_empty() {
         let bot = |seat: Seat| (seat, bots[seat.index()].clone(), rngs[seat.index()].clone());
         let mut decisions = episode.start_bots(episode.pending().iter().map(bot).collect());
-        while !decisions.advance()? {}
+        while let Some(seat) = decisions.seat() {
+            let start = Instant::now();
+            while decisions.seat() == Some(seat) {
+                decisions.advance()?;
+            }
+            let own = &mut thinking[seat.index()];
+            own.decisions += 1;
+            own.elapsed += start.elapsed();
+        }
         let mut choices = decisions.choices();
         choices.sort_unstable_by_key(|choice| choice.seat);
         for Choice { seat, action, rng } in choices {
@@ -112,5 +136,5 @@ pub(crate) fn bot_match(
             episode.apply(seat, action.into())?;
         }
     }
-    Ok(Some(episode))
+    Ok(Some(PlayedMatch { episode, thinking }))
 }

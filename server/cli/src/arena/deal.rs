@@ -1,5 +1,7 @@
 //! The results of one deal, played at every table and from every seat.
 
+use std::time::Duration;
+
 use anyhow::Context as _;
 use boardwire_api::v1;
 use boardwire_batch::play::AnyEpisode;
@@ -8,7 +10,7 @@ use boardwire_bots::Bot;
 use boardwire_kernel::Outcome;
 
 use super::schedule::Schedule;
-use crate::play::bot_match;
+use crate::play::{PlayedMatch, Thinking, bot_match};
 use boardwire_server::secret::episode_seed;
 
 /// The results of one deal, as exact integers.
@@ -37,6 +39,10 @@ pub(super) struct Tally {
     pub(super) unscored: u32,
     /// The number of seats that forfeited because their time ran out.
     pub(super) timeouts: u32,
+    /// The number of decisions whose time was measured.
+    pub(super) timed_decisions: u32,
+    /// The time of these decisions.
+    pub(super) thinking: Duration,
 }
 
 /// The number of units of one first place. It is divisible by 1 to 8, and a table has at most 8 seats.
@@ -61,6 +67,8 @@ pub(super) struct MatchResult {
     pub(super) ranks: Vec<u32>,
     /// The seat that forfeited because its time ran out.
     pub(super) timed_out: Option<usize>,
+    /// The time of each seat; empty if a server played the match.
+    pub(super) thinking: Vec<Thinking>,
 }
 
 /// Returns the seed of a deal. It never equals the arena's seed, since agents learn the seeds of past deals.
@@ -72,7 +80,8 @@ pub(super) fn deal_seed(seed: u64, number: u64) -> anyhow::Result<u64> {
 impl MatchResult {
     pub(super) fn from_outcome(ply: u32, outcome: v1::Outcome) -> Self {
         let timed_out = outcome.forfeits().position(|forfeit| forfeit == v1::Forfeit::Time);
-        Self { decisions: ply.into(), scores: outcome.scores, ranks: outcome.ranks, timed_out }
+        let (scores, ranks) = (outcome.scores, outcome.ranks);
+        Self { decisions: ply.into(), scores, ranks, timed_out, thinking: Vec::new() }
     }
 }
 
@@ -91,7 +100,8 @@ impl PlayedDeal {
         for line_up in &schedule.line_ups {
             let seated: Vec<Bot> = line_up.iter().map(|&entrant| bots[entrant].clone()).collect();
             let on_action = |_: &dyn AnyEpisode, _, _| Ok(!should_stop());
-            let Some(episode) = bot_match(table, &seated, seed, on_action)? else { return Ok(None) };
+            let Some(played) = bot_match(table, &seated, seed, on_action)? else { return Ok(None) };
+            let PlayedMatch { episode, thinking } = played;
             let outcome = episode.outcome();
             let outcome = outcome.as_ref();
             results.push(MatchResult {
@@ -99,6 +109,7 @@ impl PlayedDeal {
                 scores: outcome.map(|outcome| outcome.scores().to_vec()).unwrap_or_default(),
                 ranks: outcome.into_iter().flat_map(Outcome::ranks).map(|&rank| rank.into()).collect(),
                 timed_out: None,
+                thinking,
             });
         }
         Ok(Some(Self { number, results }))
@@ -127,6 +138,9 @@ impl Deal {
             let tally = &mut self.tallies[entrant];
             tally.seats += 1;
             tally.timeouts += u32::from(result.timed_out == Some(seat));
+            let thinking = result.thinking.get(seat).copied().unwrap_or_default();
+            tally.timed_decisions += thinking.decisions;
+            tally.thinking += thinking.elapsed;
             match result.scores.get(seat) {
                 Some(&score) => tally.points += i64::from(score),
                 None => tally.unscored += 1,
@@ -150,17 +164,22 @@ mod tests {
     #[test]
     fn a_shared_first_place_is_divided_and_counts_half_as_placed_before() {
         let mut deal = Deal::new(0, 2);
-        let result =
-            MatchResult { decisions: 9, scores: vec![7, 7, 3], ranks: vec![1, 1, 3], timed_out: None };
+        let thinking = |decisions, seconds| Thinking { decisions, elapsed: Duration::from_secs(seconds) };
+        let result = MatchResult {
+            decisions: 9,
+            scores: vec![7, 7, 3],
+            ranks: vec![1, 1, 3],
+            timed_out: None,
+            thinking: vec![thinking(3, 1), thinking(4, 5), thinking(2, 7)],
+        };
         deal.count(&[0, 1, 1], &result);
-        assert_eq!(
-            deal.tallies[0],
-            Tally { seats: 1, wins: UNITS_PER_WIN / 2, points: 7, ..Tally::default() }
-        );
-        assert_eq!(
-            deal.tallies[1],
-            Tally { seats: 2, wins: UNITS_PER_WIN / 2, points: 10, ..Tally::default() }
-        );
+        let wins = UNITS_PER_WIN / 2;
+        let (timed_decisions, thinking) = (3, Duration::from_secs(1));
+        let first = Tally { seats: 1, wins, points: 7, timed_decisions, thinking, ..Tally::default() };
+        assert_eq!(deal.tallies[0], first);
+        let (timed_decisions, thinking) = (6, Duration::from_secs(12));
+        let second = Tally { seats: 2, wins, points: 10, timed_decisions, thinking, ..Tally::default() };
+        assert_eq!(deal.tallies[1], second);
         assert_eq!(deal.placed_before, [[0, 3], [1, 0]]);
         assert_eq!(deal.decisions, 9);
     }

@@ -31,6 +31,7 @@ impl Arena {
                 "interval": [standing.interval.0, standing.interval.1],
                 "mean_score": standing.score,
                 "rating": standing.rating,
+                "milliseconds_per_decision": standing.milliseconds,
                 "timeouts": standing.timeouts,
                 "reported": results.reports.get(bot),
             })
@@ -59,15 +60,21 @@ impl Arena {
         )?;
         let with_clock = |text: String| if self.clock.is_some() { text } else { String::new() };
         let timeouts = with_clock(" timeouts".to_owned());
-        writeln!(out, "bot                first       95 % interval  mean score   rating{timeouts}")?;
+        let timed = if standings.iter().any(|standing| standing.milliseconds.is_some()) {
+            "  ms/decision"
+        } else {
+            ""
+        };
+        writeln!(out, "bot                first       95 % interval  mean score   rating{timed}{timeouts}")?;
         for (bot, standing) in schedule.entrants.iter().zip(standings) {
             let (low, high) = (100.0 * standing.interval.0, 100.0 * standing.interval.1);
             let (share, rating) = (100.0 * standing.share, standing.rating);
             let score = standing.score.map_or_else(|| "none".to_owned(), |score| format!("{score:.1}"));
+            let milliseconds = standing.milliseconds.map(|mean| format!("{mean:>13.3}")).unwrap_or_default();
             let timeouts = with_clock(format!(" {:>8}", standing.timeouts));
             writeln!(
                 out,
-                "{bot:<16} {share:>6.1}% {low:>8.1}% to {high:>5.1}% {score:>11} {rating:>8.0}{timeouts}"
+                "{bot:<16} {share:>6.1}% {low:>8.1}% to {high:>5.1}% {score:>11} {rating:>8.0}{milliseconds}{timeouts}"
             )?;
         }
         let (fair_share, rate) = (100.0 / u64_to_f64(seats as u64), results.decisions_per_second);

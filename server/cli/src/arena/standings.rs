@@ -1,6 +1,7 @@
 //! Standings of the entrants, with confidence intervals and ratings.
 
 use std::f64::consts::LN_10;
+use std::time::Duration;
 
 use super::deal::{Deal, UNITS_PER_WIN};
 
@@ -19,6 +20,8 @@ pub(super) struct Standing {
     pub(super) rating: f64,
     /// The number of seats that forfeited because their time ran out.
     pub(super) timeouts: u64,
+    /// The mean time of a decision in milliseconds, or `None` if a server played the matches.
+    pub(super) milliseconds: Option<f64>,
 }
 
 /// Returns the standings of all entrants. Needs at least one deal.
@@ -32,6 +35,8 @@ pub(super) fn standings(deals: &[Deal]) -> Vec<Standing> {
             let wins: u64 = tallies().map(|tally| u64::from(tally.wins)).sum();
             let scored = seats - tallies().map(|tally| u64::from(tally.unscored)).sum::<u64>();
             let points: i64 = tallies().map(|tally| tally.points).sum();
+            let timed: u64 = tallies().map(|tally| u64::from(tally.timed_decisions)).sum();
+            let thinking: Duration = tallies().map(|tally| tally.thinking).sum();
             Standing {
                 seats,
                 share: u64_to_f64(wins) / u64_to_f64(u64::from(UNITS_PER_WIN) * seats),
@@ -39,6 +44,7 @@ pub(super) fn standings(deals: &[Deal]) -> Vec<Standing> {
                 score: (scored > 0).then(|| i64_to_f64(points) / u64_to_f64(scored)),
                 rating: ratings[entrant],
                 timeouts: tallies().map(|tally| u64::from(tally.timeouts)).sum(),
+                milliseconds: (timed > 0).then(|| thinking.as_secs_f64() * 1e3 / u64_to_f64(timed)),
             }
         })
         .collect()
@@ -189,6 +195,18 @@ mod tests {
         assert!((score - 30.0).abs() < 1e-9, "{score}");
         deals[0].tallies[0].unscored = 2;
         assert_eq!(standings(&deals)[0].score, None);
+    }
+
+    #[test]
+    fn the_time_of_a_decision_is_a_mean_over_all_deals() {
+        let mut deals = deals(&[4, 0]);
+        assert_eq!(standings(&deals)[0].milliseconds, None);
+        for (deal, timed_decisions, seconds) in [(0, 1, 3), (1, 3, 1)] {
+            let thinking = Duration::from_secs(seconds);
+            deals[deal].tallies[0] = Tally { timed_decisions, thinking, ..deals[deal].tallies[0] };
+        }
+        let mean = standings(&deals)[0].milliseconds.expect("it was measured");
+        assert!((mean - 1_000.0).abs() < 1e-9, "{mean}");
     }
 
     #[test]
