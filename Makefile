@@ -19,7 +19,7 @@ OLD_WORDS := whoever|anew|befalls?|lest|in earnest|that which|comes? to be|gone 
 # The suites of `make test`. Only `make ci` runs suites with large packages such as PyTorch.
 SUITES := build test-rust test-python test-agents test-node test-pages soak abuse-quick
 
-.PHONY: demo test ci binary test-rust test-python test-fast test-agents test-node test-pages test-train test-rllib train opponents build docs lint fmt proto aio release-proto golden pictures wheels test-wheels crates mutants bench soak kills abuse abuse-quick serve clean check-tools
+.PHONY: demo test ci binary test-rust test-python test-fast test-agents test-node test-pages test-train test-rllib train opponents ladder opponents-wheel build docs lint fmt proto aio release-proto golden pictures wheels test-wheels crates mutants bench soak kills abuse abuse-quick serve clean check-tools
 
 ## demo: builds, starts a server, and plays matches of every game between Python agents
 demo: build
@@ -108,17 +108,13 @@ test-rllib: $(RLLIB_VENV)/.installed
 # In Faraway, self-play seems to cost some strength: docs/training.md.
 TRAIN_faraway = --warm-up 1
 
-## opponents: trains a network for each game, and rates it against bots; GAME=faraway for one, ARGS="--minutes 5"
-opponents: $(patsubst %,opponents/%/ladder.png,$(or $(GAME),faraway rauha golden_compass))
+## opponents: trains the missing networks of the package boardwire-opponents; GAME=faraway SEATS=2 for some, ARGS="--seed 2"
+opponents: $(TRAIN_VENV)/.installed | binary
+	$(TRAIN_VENV)/bin/python tools/opponents.py $(BINARY) $(if $(GAME),--game $(GAME)) $(if $(SEATS),--seats $(SEATS)) $(ARGS)
 
-opponents/%/ladder.png: opponents/%/policy.onnx | binary
-	$(BINARY) arena $* --field random,greedy,mc:10,mc:40,policy:$*:argmax --at 2 --matches 2000 --seed 1 \
-		--policy $*=opponents/$*/policy.onnx --replays opponents/$*/replays --json > opponents/$*/ladder.json
-	$(TRAIN_VENV)/bin/python tools/ladder.py opponents/$*/ladder.json $@
-
-.PRECIOUS: opponents/%/policy.onnx
-opponents/%/policy.onnx: | $(TRAIN_VENV)/.installed
-	$(TRAIN_VENV)/bin/python client-py/examples/train_ppo.py $* --out opponents/$* $(TRAIN_$*) $(ARGS)
+## ladder: measures the strength of all bots at a table, and prints it for docs/strength.md; GAME=faraway SEATS=2, ARGS="--matches 1000"
+ladder: binary
+	python3 tools/ladder.py $(BINARY) $(or $(GAME),faraway) $(or $(SEATS),2) $(ARGS)
 
 ## train: trains an agent in 10 minutes; GAME=faraway, ARGS="--minutes 30 --seats 3" or other options of train_ppo.py
 train: $(TRAIN_VENV)/.installed
@@ -147,8 +143,14 @@ wheels: $(WHEELS_VENV)/.installed
 	tools/wheels.sh $(WHEELS_VENV) $(TARGET)
 	$(WHEELS_VENV)/bin/python -m twine check --strict target/wheels/*
 
-## test-wheels: installs the wheel without Rust, with the oldest and the newest dependencies, and runs tests and examples
-test-wheels: wheels
+## opponents-wheel: builds the published wheel of boardwire-opponents in target/wheels
+opponents-wheel: $(WHEELS_VENV)/.installed
+	rm -f target/wheels/boardwire_opponents-*
+	$(WHEELS_VENV)/bin/python -m pip wheel --quiet --no-deps --wheel-dir target/wheels ./opponents
+	$(WHEELS_VENV)/bin/python -m twine check --strict target/wheels/boardwire_opponents-*
+
+## test-wheels: installs the wheels without Rust, with the oldest and the newest dependencies, and runs tests and examples
+test-wheels: wheels opponents-wheel
 	python3 tools/try_wheels.py target/wheels
 
 ## crates: packages the published crates, and builds each from its package
@@ -170,16 +172,16 @@ lint: build
 	cargo check --release --locked --quiet -p boardwire
 	cargo check --release --locked --quiet -p boardwire-python
 	cargo test --release --locked --workspace --quiet --test integration -- dependencies:: clauses::
-	$(PYTHON) -m ruff check client-py tests/python tests/abuse bench tools
-	$(PYTHON) -m ruff format --check client-py tests/python tests/abuse bench tools
-	$(PYTHON) -m mypy --config-file client-py/pyproject.toml client-py/src client-py/tests client-py/examples tests/python tests/abuse tools/docs tools/*.py
+	$(PYTHON) -m ruff check client-py tests/python tests/abuse bench tools opponents
+	$(PYTHON) -m ruff format --check client-py tests/python tests/abuse bench tools opponents
+	$(PYTHON) -m mypy --config-file client-py/pyproject.toml client-py/src client-py/tests client-py/examples tests/python tests/abuse tools/docs tools/*.py opponents/src
 	cd proto && ../$(VENV)/bin/buf lint && ../$(VENV)/bin/buf format -d --exit-code
 	cd proto && ../$(VENV)/bin/buf breaking --against released.binpb
 
 fmt: build
 	cargo fmt --all
-	$(PYTHON) -m ruff format client-py tests/python tests/abuse bench tools
-	$(PYTHON) -m ruff check --fix client-py tests/python tests/abuse bench tools
+	$(PYTHON) -m ruff format client-py tests/python tests/abuse bench tools opponents
+	$(PYTHON) -m ruff check --fix client-py tests/python tests/abuse bench tools opponents
 	cd proto && ../$(VENV)/bin/buf format -w
 
 ## proto: generates the committed protocol code of all languages

@@ -30,6 +30,18 @@ MARKER = re.compile(r"python_(?:full_)?version (<|>=) '3\.(\d+)'")
 #: The tests of parts that depend on the installation: messages, arrays, both engines, environments.
 TESTS = "api batch columns envs errors features local seat spec vector"
 EXAMPLES = ("first_match.py", "gym_loop.py")
+#: Plays against the networks of the package `boardwire-opponents`.
+PLAY_STRONG = """
+import boardwire
+
+with boardwire.connect() as client:
+    assert client.server().bots[-1].name == "strong"
+    match = client.create_match("faraway", players=["agent", "strong"])
+    with match.join(0) as seat:
+        obs = seat.observe()
+        while not obs.over:
+            obs = seat.act(int(obs.mask.argmax()))
+"""
 NO_ENV: Mapping[str, str] = {}
 
 
@@ -128,6 +140,8 @@ def try_wheels(folder: Path, python: str, target: Path, pins: list[str]) -> None
     environment.install(*options, "boardwire[gym]")
     environment.run("python", "-m", "pip", "check")
     environment.play()
+    environment.install(*options, "--no-index", "--no-deps", "boardwire-opponents")
+    environment.run("python", "-c", PLAY_STRONG)
     environment.install(*options, "boardwire[pettingzoo,render]", "pytest", "pytest-timeout")
     # The tests read messages with a second implementation, which needs these.
     environment.install("googleapis-common-protos>=1.66")

@@ -77,7 +77,8 @@ class Client(Catalog, Closing):
 
         Args:
             game: The game's id.
-            players: The player at each seat: `agent`, or a bot such as `random`, `greedy` or `mc:160`.
+            players: The player at each seat: `agent`, or a bot such as `random`, `greedy`, `mc:160` or
+                `strong`.
             options: Options by name; missing options have their defaults.
             seed: The seed of the first episode, 0 to 2**64 - 1. By default the server draws a seed and keeps
                 it secret until the episode is over.
@@ -401,8 +402,9 @@ def connect(
 
     Args:
         address: `host:port` or `unix:/path`. Without an address, the client starts a private server on a new
-            Unix socket; this server ends with the client, and at the latest with this process. `local:` means
-            an engine in this process, which has batches and no matches.
+            Unix socket; this server ends with the client, and at the latest with this process. It has the bot
+            `strong` if the package `boardwire-opponents` is installed. `local:` means an engine in this
+            process, which has batches and no matches.
         tls: Whether to use TLS and trust the roots of this system; or a `TLS` with other roots to trust and
             the certificate with which this client authenticates.
         token: The token of an account, for servers that require accounts.

@@ -94,7 +94,7 @@ def evaluate(
         policy: The policy to evaluate: a function that maps `Decisions` to one action per row, such as a
             network with a checkpoint. A server bot `policy:NAME` does not need this.
         game: The game's id.
-        opponents: A bot's name, such as `greedy` or `mc:160`, or another policy.
+        opponents: A bot's name, such as `greedy`, `mc:160` or `strong`, or another policy.
         deals: The number of deals.
         seats: The number of seats; by default the fewest that the game allows.
         options: Options by name; missing ones have their defaults.

@@ -65,11 +65,20 @@ def find_binary() -> Path:
 def _environment() -> dict[str, str]:
     """Returns the environment variables of a private server.
 
-    They leave out other `BOARDWIRE_` variables, which an operator may have set for other servers.
+    They leave out other `BOARDWIRE_` variables, which an operator may have set for other servers. They name
+    the networks of the package `boardwire-opponents`, if it is installed.
     """
     own = {name: value for name, value in os.environ.items() if not name.startswith("BOARDWIRE_")}
     kept = {name: os.environ[name] for name in _SETTINGS if name in os.environ}
-    return own | _IDLE_TIMEOUTS | kept
+    return own | _IDLE_TIMEOUTS | _opponents() | kept
+
+
+def _opponents() -> dict[str, str]:
+    try:
+        from boardwire_opponents import directory
+    except ImportError:
+        return {}
+    return {"BOARDWIRE_OPPONENTS": str(directory())}
 
 
 class ServerProcess:

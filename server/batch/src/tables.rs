@@ -11,6 +11,13 @@ use crate::play::AnyGame;
 use crate::registry::{GameFacts, Registry};
 use boardwire_api::Error;
 
+/// The name of the policy whose networks `strong` plays with. The operator's policies must have other names.
+pub const OPPONENTS: &str = "opponents";
+/// The bot of the greatest strength at its table. [`Tables::bot`] replaces the name by that of another bot.
+pub const STRONG: &str = "strong";
+/// What `strong` plays at a table that no network of [`OPPONENTS`] fits.
+const STRONG_WITHOUT_NETWORK: &str = "mc:160";
+
 /// The metric that counts decisions by game.
 pub const DECISIONS: &str = "boardwire_decisions_total";
 
@@ -64,7 +71,26 @@ impl Tables {
     /// # Errors
     /// No bot has this name, or its policy cannot play at this table.
     pub fn bot(&self, table: &Table, name: &str) -> Result<Bot, UnknownBot> {
-        Bot::named(name, |policy| self.policies.find(policy, table.game.info(), table.digest))
+        let find = |policy: &str| self.policies.find(policy, table.game.info(), table.digest);
+        if name == STRONG { Bot::named(&self.strong(table)?, find) } else { Bot::named(name, find) }
+    }
+
+    /// Returns whether the server has networks for `strong`.
+    pub(crate) fn has_opponents(&self) -> bool {
+        self.policies.networks().any(|(name, _)| name == OPPONENTS)
+    }
+
+    /// Returns the name of the bot that `strong` stands for at this table.
+    fn strong(&self, table: &Table) -> Result<String, UnknownBot> {
+        if !self.has_opponents() {
+            let expected = "other bots: `strong` needs trained networks, from `pip install boardwire-opponents` for private \
+                            servers and `serve --opponents DIR` for others";
+            return Err(UnknownBot { given: STRONG.to_owned(), expected: expected.to_owned() });
+        }
+        let digest = table.digest.to_string();
+        let has_network = self.policies.networks().any(|network| network == (OPPONENTS, digest.as_str()));
+        let with_network = || format!("search:{OPPONENTS}");
+        Ok(if has_network { with_network() } else { STRONG_WITHOUT_NETWORK.to_owned() })
     }
 
     /// Returns the policies' networks with their tables. Searches the tables at the first call: all seats, and all values of

@@ -144,7 +144,7 @@ pub struct UnknownBot {
 
 impl UnknownBot {
     /// The names of the built-in bots, as text for an error message.
-    pub const KNOWN: &'static str = "random, greedy, greedy:WORLDS (1 to 1024), mc, mc:PLAYOUTS (1 to 10000), policy:NAME, policy:NAME:argmax, search:NAME, search:NAME:PLAYOUTS (1 to 10000)";
+    pub const KNOWN: &'static str = "random, greedy, greedy:WORLDS (1 to 1024), mc, mc:PLAYOUTS (1 to 10000), policy:NAME, policy:NAME:argmax, search:NAME, search:NAME:PLAYOUTS (1 to 10000), strong";
 }
 
 /// Parses a name where no policy is registered.

@@ -1,13 +1,13 @@
 //! Flags that several commands share.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use boardwire_batch::registry::Registry;
-use boardwire_batch::tables::{Table, Tables};
+use boardwire_batch::tables::{OPPONENTS, STRONG, Table, Tables};
 use boardwire_bots::{Bot, UnknownBot};
 use boardwire_policy::{DEFAULT_TIMEOUT, Policies, hashes};
 use clap::Args;
@@ -51,6 +51,9 @@ pub(crate) struct PolicyFiles {
     /// Lets bots called `policy:NAME` play with the network in this ONNX file; may be repeated.
     #[arg(long = "policy", value_name = "NAME=FILE", value_parser = parse_name_value)]
     pub(crate) policies: Vec<(String, String)>,
+    /// Lets the bot `strong` play with the networks in this folder, files `GAME-SEATS.onnx`. They are the policy `opponents`.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) opponents: Option<PathBuf>,
     /// A policy fails when one evaluation of its network takes longer than this, in seconds. [default: 10]
     #[arg(long = "policy-timeout", value_name = "SECONDS")]
     pub(crate) timeout: Option<u64>,
@@ -58,19 +61,44 @@ pub(crate) struct PolicyFiles {
 
 impl PolicyFiles {
     /// Returns the hashes of each policy's files. They distinguish networks with the same name.
-    pub(crate) fn hashes(&self) -> anyhow::Result<BTreeMap<&str, Vec<String>>> {
-        let mut all: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        for (name, file) in &self.policies {
-            let hashes = hashes(Path::new(file)).with_context(|| format!("policy {name}"))?;
+    pub(crate) fn hashes(&self) -> anyhow::Result<BTreeMap<String, Vec<String>>> {
+        let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (name, file) in self.files()? {
+            let hashes = hashes(&file).with_context(|| format!("policy {name}"))?;
             all.entry(name).or_default().extend(hashes);
         }
         Ok(all)
     }
 
     pub(crate) fn load(&self) -> anyhow::Result<Policies> {
-        let files = self.policies.iter().map(|(name, file)| (name.clone(), file.into()));
-        Ok(Policies::load(files, self.timeout.map_or(DEFAULT_TIMEOUT, Duration::from_secs))?)
+        let timeout = self.timeout.map_or(DEFAULT_TIMEOUT, Duration::from_secs);
+        Ok(Policies::load(self.files()?, timeout)?)
     }
+
+    /// Returns the name and the path of each network.
+    fn files(&self) -> anyhow::Result<Vec<(String, PathBuf)>> {
+        anyhow::ensure!(
+            self.policies.iter().all(|(name, _)| name != OPPONENTS),
+            "--policy {OPPONENTS}: the name is reserved for the networks of --opponents; choose another name"
+        );
+        let mut files: Vec<_> =
+            self.policies.iter().map(|(name, file)| (name.clone(), file.into())).collect();
+        if let Some(folder) = &self.opponents {
+            let networks = networks(folder).with_context(|| format!("--opponents {}", folder.display()))?;
+            files.extend(networks.into_iter().map(|file| (OPPONENTS.to_owned(), file)));
+        }
+        Ok(files)
+    }
+}
+
+/// Returns the network files in a folder, in order of their names.
+fn networks(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let files = std::fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
+    let mut files = files.collect::<Result<Vec<_>, _>>()?;
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "onnx"));
+    anyhow::ensure!(!files.is_empty(), "the folder must have networks, files GAME-SEATS.onnx; it has none");
+    files.sort();
+    Ok(files)
 }
 
 /// A table of bots, for `play` and `arena`.
@@ -107,9 +135,9 @@ impl BotTable {
     }
 }
 
-/// Checks a bot's name, and removes the parts that equal defaults. Policies and agents are looked up later.
+/// Checks a bot's name, and removes the parts that equal defaults. Policies, `strong` and agents are looked up later.
 pub(crate) fn bot_name(name: &str) -> Result<String, UnknownBot> {
-    if name.starts_with("policy:") || name.starts_with("agent:") {
+    if name == STRONG || name.starts_with("policy:") || name.starts_with("agent:") {
         Ok(name.to_owned())
     } else {
         name.parse().map(|bot: Bot| bot.to_string())

@@ -71,7 +71,7 @@ fn server(core: &Core) -> v1::GetServerResponse {
         protocols: vec!["boardwire.v1".to_owned()],
         features: Vec::new(),
         limits: Some(v1::Limits::default()),
-        bots: messages::bots(),
+        bots: messages::bots(&core.tables),
         policies: messages::policies(&core.tables),
     };
     v1::GetServerResponse { server: Some(server) }

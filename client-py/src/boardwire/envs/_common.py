@@ -12,7 +12,8 @@ from ._session import Session
 from ._spaces import MaskPlace, ObservationEncoder, ObservationKind
 
 #: One opponent for every other seat, or one for each of the other seats in order. An opponent is a bot's
-#: name, such as `greedy`, `mc:160` or `policy:NAME`, or a function that returns actions for `Decisions`.
+#: name, such as `greedy`, `mc:160`, `strong` or `policy:NAME`, or a function that returns actions for
+#: `Decisions`.
 Opponents = str | Policy | Sequence[str | Policy]
 
 

@@ -7,24 +7,27 @@ use boardwire_bots::{
 };
 
 use crate::players::Player;
-use crate::tables::{Table, Tables};
+use crate::tables::{STRONG, Table, Tables};
 
 /// The bots that have a parameter, each with its parameter. `worlds` is the number of determinizations.
 const PARAMETERS: [(&str, &str); 3] = [("greedy", "worlds"), ("mc", "playouts"), (SEARCH, "playouts")];
 /// The bot that also has a policy.
 const SEARCH: &str = "search";
 
-/// Returns the bots, with the ranges of their parameters.
+/// Returns the bots, with the ranges of their parameters. `strong` is one of them if it has networks.
 #[must_use]
-pub fn bots() -> Vec<v1::BotSpec> {
+pub fn bots(tables: &Tables) -> Vec<v1::BotSpec> {
     let playouts = (DEFAULT_PLAYOUTS, MAX_PLAYOUTS);
     let ranges = [(DEFAULT_DETERMINIZATIONS, MAX_DETERMINIZATIONS), playouts, playouts];
     let with_parameter = |((bot, name), (default_value, max)): ((&str, &str), (u32, u32))| v1::BotSpec {
         name: bot.to_owned(),
         parameters: vec![v1::BotParameter { name: name.to_owned(), default_value, min: 1, max }],
     };
-    let random = v1::BotSpec { name: Bot::Random.to_string(), parameters: Vec::new() };
-    std::iter::once(random).chain(PARAMETERS.into_iter().zip(ranges).map(with_parameter)).collect()
+    let without_parameter = |bot: String| v1::BotSpec { name: bot, parameters: Vec::new() };
+    let random = without_parameter(Bot::Random.to_string());
+    let strong = tables.has_opponents().then(|| without_parameter(STRONG.to_owned()));
+    let with_parameters = PARAMETERS.into_iter().zip(ranges).map(with_parameter);
+    std::iter::once(random).chain(with_parameters).chain(strong).collect()
 }
 
 /// Returns the player that a request names for `seat` of a table.
@@ -137,6 +140,7 @@ mod tests {
 
     use super::*;
     use crate::registry::Registry;
+    use crate::tables::OPPONENTS;
 
     /// Returns tables with the policy `lion`, and the table that it reads.
     fn tables_with_lion() -> (Tables, Arc<Table>) {
@@ -194,10 +198,34 @@ mod tests {
     }
 
     #[test]
+    fn strong_is_the_network_of_its_table_or_a_search() {
+        let tables = Tables::new(Registry::standard());
+        let table = tables.table("faraway", 2, []).expect("it can be set up");
+        let [given] = &players(&["strong"])[..] else { panic!("one") };
+        let refused = player(&tables, &table, 1, given).expect_err("there are no networks").to_string();
+        assert!(refused.contains("pip install boardwire-opponents"), "{refused}");
+        assert!(refused.contains("serve --opponents DIR"), "{refused}");
+        let info = table.game.info();
+        let network = Linear::new(&table.digest.to_string(), info.layout.bytes(), info.actions.count());
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("faraway-2.onnx");
+        std::fs::write(&file, network.onnx()).expect("a file");
+        let policies = Policies::load([(OPPONENTS.to_owned(), file)], Duration::from_mins(1));
+        let tables = tables.with_policies(policies.expect("it can play"));
+        assert_eq!(bots(&tables).last().map(|bot| bot.name.as_str()), Some(STRONG));
+        let other = tables.table("faraway", 3, []).expect("it can be set up");
+        for (table, name) in [(&table, "search:opponents"), (&other, "mc")] {
+            let strong = player(&tables, table, 0, given).expect("it has a network");
+            assert_eq!(strong.to_string(), name);
+            assert_eq!(player(&tables, table, 0, &player_message(&strong)), Ok(strong));
+        }
+    }
+
+    #[test]
     fn bots_accept_their_ranges_and_nothing_else() {
         let (tables, table) = tables_with_lion();
         let mut known = Vec::new();
-        for v1::BotSpec { name, parameters } in bots() {
+        for v1::BotSpec { name, parameters } in bots(&tables) {
             known.push(name.clone());
             for v1::BotParameter { name: parameter, default_value, min, max } in parameters {
                 let policy = if name == SEARCH { "lion" } else { "" };

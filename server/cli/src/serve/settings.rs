@@ -160,6 +160,9 @@ pub(super) struct Settings {
     /// Lets bots called `policy:NAME` play with the network in this ONNX file; may be repeated.
     #[arg(long, value_name = "NAME=FILE", value_parser = validate_name_value)]
     policy: Vec<String>,
+    /// Lets the bot `strong` play with the networks in this folder, files `GAME-SEATS.onnx`. They are the policy `opponents`.
+    #[arg(long, value_name = "DIR", env = "BOARDWIRE_OPPONENTS")]
+    opponents: Option<PathBuf>,
     /// A policy fails when one evaluation of its network takes longer than this, in seconds. [default: 10]
     #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_POLICY_TIMEOUT")]
     policy_timeout: Option<u64>,
@@ -250,8 +253,11 @@ impl Settings {
 
     pub(super) fn tables(&self) -> anyhow::Result<Tables> {
         let catalogues = Catalogues { catalogues: parse_name_values(&self.catalogue)? };
-        let policies =
-            PolicyFiles { policies: parse_name_values(&self.policy)?, timeout: self.policy_timeout };
+        let policies = PolicyFiles {
+            policies: parse_name_values(&self.policy)?,
+            opponents: self.opponents.clone(),
+            timeout: self.policy_timeout,
+        };
         Ok(Tables::new(catalogues.load()?).with_policies(policies.load()?))
     }
 

@@ -49,7 +49,7 @@ impl Handlers {
             protocols: vec!["boardwire.v1".to_owned()],
             features: features.into_iter().collect(),
             limits: Some(limits),
-            bots: messages::bots(),
+            bots: messages::bots(self.matches.tables()),
             policies: messages::policies(self.matches.tables()),
         };
         call.reply(&GetServerResponse { server: Some(server) })
