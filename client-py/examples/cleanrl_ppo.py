@@ -115,7 +115,7 @@ def measure(agent: Agent, spec: boardwire.GameSpec, args: Any) -> str:
     def policy(decisions: boardwire.Decisions) -> Any:
         with torch.no_grad():
             distribution, _ = agent(
-                torch.from_numpy(spec.features(decisions.view)), torch.from_numpy(decisions.mask).bool()
+                torch.from_numpy(spec.features(decisions.view)), torch.from_numpy(decisions.mask)
             )
             return distribution.logits.argmax(-1).numpy()
 

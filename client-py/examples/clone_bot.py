@@ -35,10 +35,10 @@ HELD_OUT = 0.1
 
 
 class Choices(NamedTuple):
-    """Decisions to imitate: `float32[n, features]`, `int8[n, actions]`, `int64[n]` and their episodes."""
+    """Decisions to imitate: `float32[n, features]`, `bool[n, actions]`, `int64[n]` and their episodes."""
 
     features: NDArray[np.float32]
-    mask: NDArray[np.int8]
+    mask: NDArray[np.bool_]
     action: NDArray[np.int64]
     episode: NDArray[np.int64]
 
@@ -61,7 +61,7 @@ def read_minari(names: list[str]) -> Choices:
     for name in names:
         for episode in minari.load_dataset(name):
             observation, count = episode.observations, len(episode.actions)
-            features, mask = observation["observation"][:-1], observation["action_mask"][:-1]
+            features, mask = observation["observation"][:-1], observation["action_mask"][:-1] > 0
             parts.append((features, mask, episode.actions, np.full(count, episode.id)))
     return Choices(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
@@ -103,9 +103,9 @@ def to_minari(recording: boardwire.Recording, client: boardwire.Client) -> list[
     return names
 
 
-def logits(network: Any, features: NDArray[np.float32], mask: NDArray[np.int8]) -> Any:
+def logits(network: Any, features: NDArray[np.float32], mask: NDArray[np.bool_]) -> Any:
     """Returns the logits of decisions; illegal actions get a large negative number."""
-    return network(torch.from_numpy(features)).masked_fill(torch.from_numpy(mask == 0), -1e9)
+    return network(torch.from_numpy(features)).masked_fill(torch.from_numpy(~mask), -1e9)
 
 
 def learn(network: Any, choices: Choices, epochs: int) -> None:
@@ -159,7 +159,7 @@ def main() -> None:
         held_out = choices.episode >= recording.episodes * (1 - HELD_OUT)
         learn(network, choices.rows(~held_out), args.epochs)
 
-        def most_likely(features: NDArray[np.float32], mask: NDArray[np.int8]) -> Any:
+        def most_likely(features: NDArray[np.float32], mask: NDArray[np.bool_]) -> Any:
             with torch.no_grad():
                 return logits(network, features, mask).argmax(1).numpy()
 

@@ -64,7 +64,7 @@ class Probe:
         is_choice = step.mask.sum(1) > 1
         self.view.append(step.view[is_choice])
         self.margins.append(halves[:, is_choice])
-        self.logits.append(np.where(step.mask > 0, logits, np.nan)[is_choice])
+        self.logits.append(np.where(step.mask, logits, np.nan)[is_choice])
 
     def table(self, by: list[str]) -> str:
         """Returns a line for each kind of decision, and one for all."""

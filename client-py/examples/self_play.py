@@ -27,9 +27,9 @@ STEPS = 100
 VALUE_RATE = 0.01
 
 
-def policy(weights: Floats, features: Floats, mask: NDArray[np.int8]) -> Floats:
+def policy(weights: Floats, features: Floats, mask: NDArray[np.bool_]) -> Floats:
     """Returns the probability of each action, `float32[n, actions]`; 0 for illegal actions."""
-    logits = np.where(mask > 0, features @ weights, -np.inf)
+    logits = np.where(mask, features @ weights, -np.inf)
     exps = np.exp(logits - logits.max(axis=1, keepdims=True, initial=-1e9))
     probabilities: Floats = exps / np.maximum(exps.sum(axis=1, keepdims=True), 1e-9)
     return probabilities

@@ -116,7 +116,7 @@ def measure(logits: nn.Module, spec: boardwire.GameSpec, args: argparse.Namespac
     def policy(decisions: boardwire.Decisions) -> Any:
         with torch.no_grad():
             scores = logits(torch.from_numpy(spec.features(decisions.view)))
-            return scores.masked_fill(torch.from_numpy(decisions.mask) == 0, -1e8).argmax(-1).numpy()
+            return scores.masked_fill(~torch.from_numpy(decisions.mask), -1e8).argmax(-1).numpy()
 
     result = boardwire.evaluate(policy, spec.id, opponents=args.opponent, deals=args.deals, reward="win")
     return f"wins against {args.opponent}: {result}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -21,7 +23,7 @@ IDS = {game.id: boardwire.envs.environment_id(game.id, game.rules_version) for g
 TABLES = [(game.id, seats) for game in GAMES for seats in range(game.min_seats, game.max_seats + 1)]
 
 
-def lowest(mask: NDArray[np.int8]) -> NDArray[np.uint8]:
+def lowest(mask: NDArray[Any]) -> NDArray[np.uint8]:
     """Returns the lowest legal action of each row."""
     return np.asarray(mask.argmax(axis=1), dtype=np.uint8)
 

@@ -8,6 +8,8 @@ import collections.abc
 import importlib.metadata
 import importlib.util
 import inspect
+import subprocess
+import sys
 import typing
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,6 +48,15 @@ def test_the_package_exports_only_the_root_of_the_errors() -> None:
     assert set(kinds) & set(boardwire.__all__) == {"BoardwireError"}
     for kind in kinds.values():
         assert inspect.getdoc(kind), kind
+
+
+def test_environments_are_imported_on_first_use() -> None:
+    code = (
+        "import sys, boardwire; assert 'boardwire.envs' not in sys.modules; boardwire.envs.BoardwireEnv; "
+        "print(*{'torch', 'scipy', 'pandas', 'pettingzoo'} & set(sys.modules))"
+    )
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output.split() == []
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)

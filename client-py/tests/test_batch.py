@@ -40,7 +40,7 @@ def test_columns_have_the_documented_shapes_types_and_ranges(
             shapes = {
                 "seat": (np.uint8, (n,)),
                 "view": (np.uint8, (n, spec.view_bytes)),
-                "mask": (np.int8, (n, len(spec.actions))),
+                "mask": (np.bool_, (n, len(spec.actions))),
                 "packed_mask": (np.uint8, (n, (len(spec.actions) + 7) // 8)),
                 "reward": (np.float32, (n, seats)),
                 "ply": (np.uint32, (n,)),

@@ -71,7 +71,7 @@ def test_advice_is_legal_and_changes_no_other_column(client: boardwire.Client, b
             assert step.mask[due, step.advice[due]].all()
             assert (step.advice[~due] == NOBODY).all()
             np.testing.assert_allclose(step.advice_shares.sum(axis=1), due, atol=1e-5)
-            assert not step.advice_shares[step.mask == 0].any()
+            assert not step.advice_shares[~step.mask].any()
             assert (step.advice_shares[due, step.advice[due]] > 0).all()
             if bot == "greedy:2":
                 np.testing.assert_array_equal(step.advice_shares.argmax(axis=1)[due], step.advice[due])
@@ -173,7 +173,7 @@ def test_rollouts_have_the_columns_of_their_rows(client: boardwire.Client, n: in
             assert rollout.advice.dtype == np.int64
             assert rollout.advice_shares.shape == rollout.mask.shape
             np.testing.assert_allclose(rollout.advice_shares.sum(axis=1), 1, atol=1e-5)
-            assert not rollout.advice_shares[rollout.mask == 0].any()
+            assert not rollout.advice_shares[~rollout.mask].any()
     assert calls
 
 

@@ -148,6 +148,8 @@ def test_observations_lie_in_their_spaces_at_every_step(game: str, seats: int) -
         while not over:
             assert obs in env.observation_space
             np.testing.assert_array_equal(info["action_mask"], env.action_masks())
+            # `Space.sample` needs `int8`; tensors are masked by bools.
+            assert (info["action_mask"].dtype, env.action_masks().dtype) == (np.int8, np.bool_)
             if mask == "observation":
                 np.testing.assert_array_equal(obs["action_mask"], info["action_mask"])
             obs, _, terminated, truncated, info = env.step(env.action_space.sample(info["action_mask"]))

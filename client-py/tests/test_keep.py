@@ -128,7 +128,7 @@ def test_a_refused_request_uses_no_request_number(client: boardwire.Client) -> N
         step = batch.reset()
         for _ in range(2):
             with pytest.raises(IllegalAction):
-                batch.step((step.mask == 0).argmax(axis=1))
+                batch.step((~step.mask).argmax(axis=1))
         break_stream(batch)
         assert (batch.step(lowest(step.mask)).ply == 1).all()
 

@@ -120,7 +120,7 @@ def errors_of(client: boardwire.Client) -> list[tuple[type[BaseException], str, 
     saved = client.open_batch("rauha", environments=3, seed=1).save()
     search = batch.search(2)
     calls: list[Callable[[], object]] = [
-        lambda: batch.step((step.mask == 0).argmax(axis=1)),
+        lambda: batch.step((~step.mask).argmax(axis=1)),
         lambda: batch.step(np.full(3, 200, np.uint8)),
         lambda: batch.step(np.full(3, 300)),
         lambda: batch.step(np.zeros(2, np.uint8)),

@@ -63,7 +63,7 @@ def test_a_match_can_replace_illegal_actions(client: boardwire.Client) -> None:
     )
     with match, match.join(0) as seat:
         obs = seat.observe()
-        response = seat.act(int((obs.mask == 0).nonzero()[0][0]))
+        response = seat.act(int((~obs.mask).nonzero()[0][0]))
         assert response.substituted is True
         assert response.decision == 1
 
@@ -73,7 +73,7 @@ def test_a_forfeit_ends_the_episode(client: boardwire.Client) -> None:
     with match:
         seat = match.join(0)
         obs = seat.observe()
-        end = seat.act(int((obs.mask == 0).nonzero()[0][0]))
+        end = seat.act(int((~obs.mask).nonzero()[0][0]))
         assert end.terminated
         assert end.reward == -1
         assert end.ranks == (2, 1)

@@ -36,7 +36,7 @@ def test_determinizations_start_at_the_view_of_the_seat_and_are_played_to_the_en
         assert (search.shown.seat == 0).all()
         assert (search.shown.view == seat.last.view).all()
         assert (search.shown.mask == seat.last.mask).all()
-        assert search.shown.mask.dtype == np.int8
+        assert search.shown.mask.dtype == np.bool_
         assert search.shown.reward.shape == (12, seats)
         masks, places = search.shown.mask, np.arange(12)
         while len(places):
@@ -95,7 +95,7 @@ def test_values_equal_rollouts_after_each_action(client: boardwire.Client, place
             values = search.values(playouts=3, seed=7)
             np.testing.assert_array_equal(search.values(playouts=3, seed=7), values)
             assert (values.shape, values.dtype.name) == (search.shown.mask.shape, "float32")
-            np.testing.assert_array_equal(~np.isnan(values), search.shown.mask == 1)
+            np.testing.assert_array_equal(~np.isnan(values), search.shown.mask)
             for action in range(values.shape[1]):
                 worlds = np.flatnonzero(search.shown.mask[:, action])
                 if not len(worlds):

@@ -96,7 +96,7 @@ def test_a_rejected_action_changes_nothing(client: boardwire.Client, over: Trans
     match = client.create_match("faraway", players=["agent", "random"], seed=1)
     with match, over(match.join(0)) as seat:
         obs = seat.observe()
-        illegal = int((obs.mask == 0).nonzero()[0][0])
+        illegal = int((~obs.mask).nonzero()[0][0])
         for wrong in (illegal, len(match.spec.actions), -1):
             with pytest.raises(boardwire.BoardwireError, match=str(wrong)):
                 seat.act(wrong)

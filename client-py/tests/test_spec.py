@@ -147,6 +147,6 @@ def test_entities_of_several_views_equal_those_of_each_view(spec: GameSpec) -> N
 def test_the_mask_has_one_value_per_action(spec: GameSpec) -> None:
     obs = _values.observation(fields_of(Observation(view=VIEW.tobytes(), mask=b"\x02")), spec)
     assert obs.mask.tolist() == [0, 1]
-    assert obs.mask.dtype == np.int8
+    assert obs.mask.dtype == np.bool_
     assert obs.view.flags.owndata
     assert obs.view.flags.writeable

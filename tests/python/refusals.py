@@ -234,7 +234,7 @@ def _(client: boardwire.Client) -> None:
 @provokes("ACTION_ILLEGAL")
 def _(client: boardwire.Client) -> None:
     _, seat, obs = started_match(client)
-    seat.act(int((obs.mask == 0).nonzero()[0][0]))
+    seat.act(int((~obs.mask).nonzero()[0][0]))
 
 
 @provokes("ACTION_OUT_OF_RANGE")

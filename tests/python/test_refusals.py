@@ -68,7 +68,7 @@ def _(client: boardwire.Client) -> None:
 @provokes("BATCH_ACTION_ILLEGAL")
 def _(client: boardwire.Client) -> None:
     batch, step = opened_batch(client)
-    batch.step((step.mask == 0).argmax(axis=1))
+    batch.step((~step.mask).argmax(axis=1))
 
 
 @provokes("BATCH_ACTION_OUT_OF_RANGE")
@@ -102,7 +102,7 @@ def _(client: boardwire.Client) -> None:
 @provokes("WORLD_ACTION_ILLEGAL")
 def _(client: boardwire.Client) -> None:
     search = started_match(client)[1].search(1)
-    search.advance([0], (search.shown.mask == 0).argmax(axis=1))
+    search.advance([0], (~search.shown.mask).argmax(axis=1))
 
 
 @provokes("WORLD_ACTION_OUT_OF_RANGE")

@@ -98,7 +98,7 @@ def test_hidden_actions_change_no_response_to_another_seat(client: boardwire.Cli
                 for seat, action in plies:
                     joined[seat].observe(wait=False)
                     joined[seat].act(action, wait=False)
-                illegal = int((joined[0].observe(wait=False).mask == 0).nonzero()[0][0])
+                illegal = int((~joined[0].observe(wait=False).mask).nonzero()[0][0])
             found = [
                 responses(client, game.id, seats, 4, [*plies, (index, action)], illegal)
                 for action in legal[:3]

@@ -6,7 +6,9 @@ resets. A `Batch` steps many environments in one call. A `Search` looks ahead. A
 registers `boardwire/<Game>-v<version>` for every game of the server in this package.
 """
 
+from importlib import import_module as _import_module
 from importlib.metadata import version as _version
+from typing import Any as _Any
 
 from . import _registration, aio, errors
 from ._access import TLS, Address, Pem
@@ -141,5 +143,13 @@ __all__ = [
     "shared_client",
     "versus",
 ]
+
+
+def __getattr__(name: str) -> _Any:
+    """Imports `boardwire.envs` when it is first used, because it needs Gymnasium."""
+    if name == "envs":
+        return _import_module("boardwire.envs")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 _registration.register_installed()

@@ -38,14 +38,14 @@ class Position:
 
     Attributes:
         seat: The seat that decides; 255 when the episode is over.
-        mask: `int8[actions]`, 0 or 1, the legal actions.
+        mask: `bool[actions]`, True for the legal actions.
         reward: `float32[seats]`, the rewards of the seats; 0 until the episode is over.
         views: `uint8[bytes]`, the view of each seat that the position shows.
         shared: Whether the caller may continue from this position more than once.
     """
 
     seat: int
-    mask: NDArray[np.int8]
+    mask: NDArray[np.bool_]
     reward: NDArray[np.float32]
     views: Mapping[int, NDArray[np.uint8]]
     shared: bool = field(default=False, init=False)

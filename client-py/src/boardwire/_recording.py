@@ -36,7 +36,7 @@ class Steps:
     """Steps of seats, one row each, in the order of episode, seat and ply.
 
     A seat's steps in an episode are its decisions and, as in RLDS, a last row with its final observation and
-    `is_last`. That row has no action or reward: `action`, `reward`, `discount` and `mask` are 0.
+    `is_last`. That row has no action or reward: `action`, `reward` and `discount` are 0, `mask` is all False.
 
     Attributes:
         episode: `int64[n]`, the number of the episode.
@@ -45,7 +45,7 @@ class Steps:
         ply: `uint32[n]`, the number of actions of all seats before the step.
         seed: `uint64[n]`, the seed of the episode. It reveals every hidden card.
         observation: `uint8[n, bytes]`, the view of the seat, laid out as `GameSpec.fields` says.
-        mask: `int8[n, actions]`, 0 or 1, the legal actions.
+        mask: `bool[n, actions]`, True for the legal actions.
         action: `uint8[n]`, the action that the seat chose.
         reward: `float32[n]`, the reward of the seat from this step to its next decision or the end.
         discount: `float32[n]`, 1, but 0 if the rules end the episode before the seat's next decision.
@@ -60,7 +60,7 @@ class Steps:
     ply: NDArray[np.uint32]
     seed: NDArray[np.uint64]
     observation: NDArray[np.uint8]
-    mask: NDArray[np.int8]
+    mask: NDArray[np.bool_]
     action: NDArray[np.uint8]
     reward: NDArray[np.float32]
     discount: NDArray[np.float32]

@@ -20,7 +20,7 @@ class Decisions:
 
     Attributes:
         view: `uint8[n, bytes]`, the view of the deciding seat.
-        mask: `int8[n, actions]`, the action mask: 1 for legal actions, else 0; at least one 1 per row.
+        mask: `bool[n, actions]`, the action mask: True for legal actions; at least one per row.
         seat: `uint8[n]`, the deciding seat.
         environment: `int64[n]`, the index of the environment, from 0.
         oracle: `uint8[n, seats, bytes]`, the views of all seats, the deciding seat first; None unless the
@@ -29,7 +29,7 @@ class Decisions:
     """
 
     view: NDArray[np.uint8]
-    mask: NDArray[np.int8]
+    mask: NDArray[np.bool_]
     seat: NDArray[np.uint8]
     environment: NDArray[np.int64]
     oracle: NDArray[np.uint8] | None = None

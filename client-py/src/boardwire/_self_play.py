@@ -21,7 +21,7 @@ class Turn:
         number: The number of steps since the `SelfPlay` object was created.
         seat: `uint8[n]`, the seat that decides now; 255 when the episode is over.
         view: `uint8[n, bytes]`, the view of that seat.
-        mask: `int8[n, actions]`, its action mask, 0 or 1; all 0 when the episode is over.
+        mask: `bool[n, actions]`, its action mask; all False when the episode is over.
         reward: `float32[n, seats]`, each seat's reward since its last decision.
         decided: `int64[n, seats]`, the number of the turn of each seat's last decision in this episode, to
             which its reward belongs; -1 if the seat has made no decision.
@@ -32,7 +32,7 @@ class Turn:
     number: int
     seat: NDArray[np.uint8]
     view: NDArray[np.uint8]
-    mask: NDArray[np.int8]
+    mask: NDArray[np.bool_]
     reward: NDArray[np.float32]
     decided: NDArray[np.int64]
     over: NDArray[np.bool_]

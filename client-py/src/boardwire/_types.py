@@ -120,7 +120,7 @@ class Observation:
         ply: How many actions all seats together have made in the episode.
         decision: How many decisions this seat has made in the episode.
         view: What the seat may know: `uint8[bytes]`, with the layout in `GameSpec.fields`.
-        mask: The action mask: `int8[actions]`, 1 for legal; all 0 when the seat owes no decision.
+        mask: The action mask: `bool[actions]`, True for legal; all False when the seat owes no decision.
         pending: The seats that owe a decision, ascending.
         reward: The reward since this seat's last decision, a `float32`; 0 until the episode is over.
         terminated: Whether the episode has ended by the rules, or by a forfeit.
@@ -140,7 +140,7 @@ class Observation:
     ply: int
     decision: int
     view: NDArray[np.uint8]
-    mask: NDArray[np.int8]
+    mask: NDArray[np.bool_]
     pending: tuple[int, ...]
     reward: float
     terminated: bool
@@ -170,9 +170,9 @@ class Observation:
         return self.outcome.ranks if self.outcome else ()
 
 
-def unpacked_mask(packed: NDArray[np.uint8], actions: int) -> NDArray[np.int8]:
-    """Unpacks action masks from bits, low bit first, to `int8[..., actions]`, 0 or 1."""
-    return np.unpackbits(packed, axis=-1, count=actions, bitorder="little").view(np.int8)
+def unpacked_mask(packed: NDArray[np.uint8], actions: int) -> NDArray[np.bool_]:
+    """Unpacks action masks from bits, low bit first, to `bool[..., actions]`."""
+    return np.unpackbits(packed, axis=-1, count=actions, bitorder="little").view(np.bool_)
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,8 +228,8 @@ class BatchStep(metaclass=ABCMeta):
     advice_shares: NDArray[np.float32] | None
 
     @cached_property
-    def mask(self) -> NDArray[np.int8]:
-        """`int8[n, actions]`, the action mask: 1 for legal; all 0 when the episode has ended.
+    def mask(self) -> NDArray[np.bool_]:
+        """`bool[n, actions]`, the action mask: True for legal; all False when the episode has ended.
 
         The first access unpacks the mask and keeps it. The caller may write to it.
         """
@@ -277,7 +277,7 @@ class BatchStep(metaclass=ABCMeta):
         }
         return replace(self, first=self.first + first, **cut)
 
-    def _row(self, row: int, seat: int) -> tuple[NDArray[np.uint8], NDArray[np.int8], int, int, float]:
+    def _row(self, row: int, seat: int) -> tuple[NDArray[np.uint8], NDArray[np.bool_], int, int, float]:
         """Returns a row's view, mask, ply, flags and reward of `seat`."""
         ply, flags, reward = int(self.ply[row]), int(self.flags[row]), float(self.reward[row, seat])
         return self.view[row], self.mask[row], ply, flags, reward

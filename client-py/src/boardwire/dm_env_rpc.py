@@ -79,7 +79,9 @@ class _World:
             self.observations[uid] = read
             _bound(self.specs.observations[uid], *spec)
 
-        observe(MASK, lambda step: step.mask[0], "action_mask", pb.INT8, (self._last_action + 1,), 1)
+        observe(
+            MASK, lambda step: step.mask[0].view(np.int8), "action_mask", pb.INT8, (self._last_action + 1,), 1
+        )
         observe(REWARD, lambda step: np.float32(step.reward[0, seat]), "reward", pb.FLOAT, (), None)
         observe(SUBSTITUTED, lambda step: np.int8(step.substituted[0]), "substituted", pb.INT8, (), 1)
         for uid, field in enumerate(batch.spec.fields.values(), FIRST_FIELD):

@@ -133,7 +133,7 @@ class TableEnv(Reconstructed):
         # The agents that owe a decision, in seat order.
         self._pending = [self.possible_agents[seat] for seat in owes.nonzero()[0]]
         if self.all_choose:
-            masks[~owes, 0] = 1
+            masks[~owes, 0] = True
         self._masks = dict(zip(self.possible_agents, masks, strict=True))
 
     def _view(self, agent: str) -> NDArray[np.uint8]:
@@ -170,7 +170,8 @@ class TableEnv(Reconstructed):
             "ranks": np.array((step.ranks if self._over else none)[0], np.int32),
         }
         if self._mask_in_info:
-            info["action_mask"] = self._masks[agent].copy()
+            # Gymnasium samples from masks of `int8`.
+            info["action_mask"] = self._masks[agent].astype(np.int8)
         return info
 
     def _render(self, agents: list[str]) -> NDArray[np.uint8] | str | None:

@@ -228,7 +228,7 @@ def policy(module: RLModule, spec: boardwire.GameSpec) -> boardwire.Policy:
 
     def choose(decisions: boardwire.Decisions) -> NDArray[np.int64]:
         features = torch.from_numpy(spec.features(decisions.view))
-        batch = {Columns.OBS: {"observation": features, "action_mask": torch.tensor(decisions.mask)}}
+        batch = {Columns.OBS: {"observation": features, "action_mask": torch.from_numpy(decisions.mask)}}
         with torch.no_grad():
             logits = module.forward_inference(batch)[Columns.ACTION_DIST_INPUTS]
         return np.asarray(logits.argmax(1), np.int64)

@@ -81,7 +81,7 @@ class VecEnv(vec_env.VecEnv):
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Returns the current legal actions: `bool[num_envs, actions]`, at least one in every row."""
-        return self.vector.action_masks().view(np.bool_)
+        return self.vector.action_masks()
 
     def env_method(
         self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any

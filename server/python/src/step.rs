@@ -76,7 +76,7 @@ fn column<'py, T: Element>(
 }
 
 /// A row's view, mask, ply, flags and reward.
-type Row<'py> = (Bound<'py, PyAny>, Bound<'py, PyArray1<i8>>, u32, u8, f32);
+type Row<'py> = (Bound<'py, PyAny>, Bound<'py, PyArray1<bool>>, u32, u8, f32);
 
 #[pymethods]
 impl Step {
@@ -303,13 +303,13 @@ fn as_batch_step<'py>(step: &Bound<'py, Step>) -> PyResult<Bound<'py, PyAny>> {
 }
 
 /// The bits of every byte value, lowest bit first.
-const BITS_OF_BYTE: [[i8; 8]; 256] = {
-    let mut bits = [[0; 8]; 256];
+const BITS_OF_BYTE: [[bool; 8]; 256] = {
+    let mut bits = [[false; 8]; 256];
     let mut byte = 0;
     while byte < 256 {
         let mut bit = 0;
         while bit < 8 {
-            bits[byte][bit] = if byte >> bit & 1 == 1 { 1 } else { 0 };
+            bits[byte][bit] = byte >> bit & 1 == 1;
             bit += 1;
         }
         byte += 1;
@@ -318,7 +318,7 @@ const BITS_OF_BYTE: [[i8; 8]; 256] = {
 };
 
 /// Unpacks action masks from their bits, row by row.
-fn unpacked(packed: &[u8], bytes: usize, actions: usize) -> Vec<i8> {
+fn unpacked(packed: &[u8], bytes: usize, actions: usize) -> Vec<bool> {
     let mut mask = Vec::with_capacity(packed.len() / bytes.max(1) * actions);
     for row in packed.chunks_exact(bytes.max(1)) {
         let end = mask.len() + actions;

@@ -227,8 +227,8 @@ class Session:
             frame, level = frame.f_back, level + 1
         warnings.warn(
             f"action {index} ({self._spec.actions[index].label}) of {player} was illegal, and another action "
-            f"replaced it (illegal_actions={self._illegal_actions!r}): choose actions whose mask is 1. This "
-            "environment warns once.",
+            f"replaced it (illegal_actions={self._illegal_actions!r}): choose actions that the mask allows. "
+            "This environment warns once.",
             IllegalActionWarning,
             stacklevel=level,
         )
@@ -298,12 +298,12 @@ class Session:
             chosen = policy(Decisions(step.view[rows], mask, step.seat[rows], step.first + rows))
             actions[rows] = checked = whole_actions(chosen, len(rows), player)
             in_range = (checked >= 0) & (checked < mask.shape[1])
-            legal = in_range & (mask[np.arange(len(rows)), np.where(in_range, checked, 0)] > 0)
+            legal = in_range & mask[np.arange(len(rows)), np.where(in_range, checked, 0)]
             if not legal.all():
                 at = int(np.flatnonzero(~legal)[0])
                 raise ValueError(
                     f"{player} chose action {checked[at]} in environment {rows[at]}, where it is not legal: "
-                    "`mask` is 1 for the legal actions"
+                    "`mask` is True for the legal actions"
                 )
         return actions
 

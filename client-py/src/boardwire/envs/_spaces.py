@@ -27,7 +27,7 @@ class ObservationEncoder:
     - `features`: a `Box` of `float32` with the layout of `GameSpec.features`.
 
     With `mask="observation"` the observation is a `Dict`: `observation` as above, and `action_mask`,
-    `int8[actions]`.
+    `int8[actions]`, the dtype that `Space.sample` needs.
 
     Attributes:
         observation_space: The space of the observations.
@@ -72,15 +72,17 @@ class ObservationEncoder:
             self.observation_space = spaces.Dict({"observation": inner, "action_mask": legal})
         self.action_space = spaces.Discrete(len(spec.actions))
 
-    def __call__(self, view: NDArray[np.uint8], mask: NDArray[np.int8]) -> Any:
+    def __call__(self, view: NDArray[np.uint8], mask: NDArray[np.bool_]) -> Any:
         """Converts a view and mask, or a batch of both, to an observation in the space, with new arrays.
 
         Args:
             view: `uint8[..., bytes]`, such as `Decisions.view`.
-            mask: `int8[..., actions]`.
+            mask: `bool[..., actions]`, such as `Decisions.mask`.
         """
         observation = self._ids(view.copy()) if self._has_ids else self._spec.features(view)
-        return {"observation": observation, "action_mask": mask.copy()} if self._has_mask else observation
+        if not self._has_mask:
+            return observation
+        return {"observation": observation, "action_mask": mask.astype(np.int8)}
 
     def _ids(self, view: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
         """Cuts contiguous views into fields, which share their memory except for two-byte fields."""

@@ -20,9 +20,9 @@ from ._spaces import MaskPlace, ObservationKind
 class BoardwireEnv(SeatEnv, gymnasium.Env[Any, np.int64]):
     """A match in which one agent plays against opponents: bots, or policies of this process.
 
-    A step is one decision of the agent; the server plays the bots' decisions in between. The action mask,
-    `int8[actions]`, is in `info["action_mask"]` and `action_masks()`; at the end of an episode it is all 0.
-    `info` also has `ply`, `decision` and `substituted`, and at the end of an episode `scores` and `ranks`
+    A step is one decision of the agent; the server plays the bots' decisions in between. The action mask is
+    in `info["action_mask"]`, `int8[actions]`, and `action_masks()`, bools; at the end of an episode it is all
+    0. `info` also has `ply`, `decision` and `substituted`, and at the end of an episode `scores` and `ranks`
     (`int32[seats]`, in the order of the seats).
 
     Each episode's seed is drawn from `np_random`, so `reset(seed=...)` determines all later episodes too.
@@ -142,7 +142,8 @@ class BoardwireEnv(SeatEnv, gymnasium.Env[Any, np.int64]):
         view, mask, ply, flags, reward = step._row(0, self._agent_seat)
         info: dict[str, Any] = {
             # Needs no copy, because nothing else reads the array.
-            "action_mask": mask,
+            # Gymnasium samples from masks of `int8`.
+            "action_mask": mask.view(np.int8),
             "ply": ply,
             "decision": self._decision,
             "substituted": flags & SUBSTITUTED > 0,
@@ -156,8 +157,8 @@ class BoardwireEnv(SeatEnv, gymnasium.Env[Any, np.int64]):
             self.render()
         return self._encoder(view, mask), reward, flags, info
 
-    def action_masks(self) -> NDArray[np.int8]:
-        """Returns the current action mask: `int8[actions]`, 0 or 1; all 0 when the episode is over."""
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Returns the current action mask: `bool[actions]`; all False when the episode is over."""
         step = self._session.last_step()
         return unpacked_mask(step.packed_mask[0], step.action_count)
 

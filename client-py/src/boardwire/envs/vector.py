@@ -35,8 +35,8 @@ class BoardwireVectorEnv(SeatEnv, gymnasium.vector.VectorEnv[Any, Any, NDArray[A
     The opponents are bots in the server, or policies of this process. A policy decides for all environments
     together, and each round of such decisions takes one more message.
 
-    The action masks, `int8[num_envs, actions]`, are in `infos["action_mask"]` and `action_masks()`; all 0
-    where an episode is over. `infos` also has `ply` and `substituted`, and `scores` and `ranks`
+    The action masks are in `infos["action_mask"]`, `int8[num_envs, actions]`, and `action_masks()`, bools;
+    all 0 where an episode is over. `infos` also has `ply` and `substituted`, and `scores` and `ranks`
     (`int32[num_envs, seats]`) of the episodes that ended.
 
     With `AutoresetMode.SAME_STEP`, `infos["final_info"]` has `scores`, `ranks` and the `substituted` of the
@@ -200,8 +200,8 @@ class BoardwireVectorEnv(SeatEnv, gymnasium.vector.VectorEnv[Any, Any, NDArray[A
         observation = self._encoder(step.view, step.mask)
         return observation, reward, step.terminated, step.truncated, self._infos(step)
 
-    def action_masks(self) -> NDArray[np.int8]:
-        """Returns the action masks: `int8[num_envs, actions]`, 0 or 1; all 0 where an episode is over."""
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Returns the action masks: `bool[num_envs, actions]`; all False where an episode is over."""
         step = self._session.last_step()
         return unpacked_mask(step.packed_mask, step.action_count)
 
@@ -218,8 +218,8 @@ class BoardwireVectorEnv(SeatEnv, gymnasium.vector.VectorEnv[Any, Any, NDArray[A
 
     def _infos(self, step: BatchStep) -> dict[str, Any]:
         infos: dict[str, Any] = {
-            # Needs no copy, because nothing else reads the array.
-            "action_mask": step.mask,
+            # Gymnasium samples from masks of `int8`. Needs no copy, because nothing else reads the array.
+            "action_mask": step.mask.view(np.int8),
             "ply": step.ply.astype(np.int64),
             "substituted": step.substituted,
         }
@@ -240,7 +240,7 @@ class BoardwireVectorEnv(SeatEnv, gymnasium.vector.VectorEnv[Any, Any, NDArray[A
         results |= {"substituted": infos["substituted"] & ended, "_substituted": ended.copy()}
         infos["substituted"] &= ~ended
         assert step.final_view is not None
-        none = np.zeros((len(step.ended), step.action_count), np.int8)
+        none = np.zeros((len(step.ended), step.action_count), np.bool_)
         final = self._encoder(step.final_view[:, 0], none)
         # One object for each episode that ended, as Gymnasium's wrappers expect.
         last = np.full(self.num_envs, None, dtype=object)
