@@ -90,6 +90,43 @@ def test_advice_is_legal_and_changes_no_other_column(client: boardwire.Client, b
                 np.testing.assert_array_equal(part.advice, step.advice[half.rows])
 
 
+def test_estimates_are_what_greedy_compares(client: boardwire.Client) -> None:
+    n, settings = 6, dict[str, Any](environments=6, opponents={1: "random"}, seed=5)
+    with (
+        client.open_batch("rauha", advice="greedy", columns=["estimates"], **settings) as batch,
+        client.open_batch("rauha", **settings) as plain,
+    ):
+        step, other = batch.reset(), plain.reset()
+        for _ in range(30):
+            assert step.estimates is not None
+            assert step.advice is not None
+            assert step.estimates.shape == step.mask.shape
+            assert step.estimates.dtype == np.float32
+            np.testing.assert_array_equal(~np.isnan(step.estimates), step.mask)
+            due = step.seat != NOBODY
+            np.testing.assert_array_equal(np.nanargmax(step.estimates[due], axis=1), step.advice[due])
+            assert other.estimates is None
+            np.testing.assert_array_equal(step.view, other.view)
+            part = step.part(slice(1, 3))
+            assert part.estimates is not None
+            np.testing.assert_array_equal(part.estimates, step.estimates[1:3])
+            actions = step.advice
+            step, other = batch.step(actions), plain.step(actions)
+    seen = []
+
+    def learner(decisions: boardwire.Decisions) -> tuple[Any, Any, Any]:
+        assert decisions.estimates is not None
+        np.testing.assert_array_equal(~np.isnan(decisions.estimates), decisions.mask)
+        seen.append(len(decisions.seat))
+        return np.nanargmax(decisions.estimates, axis=1), np.zeros(seen[-1]), np.zeros(seen[-1])
+
+    with client.open_batch("rauha", seats=2, environments=n, columns=["estimates"], seed=5) as batch:
+        rollout = boardwire.Rollouts(batch, steps=20).collect(learner)
+        assert rollout.estimates is not None
+        np.testing.assert_array_equal(np.nanargmax(rollout.estimates, axis=1), rollout.action)
+    assert sum(seen) >= len(rollout.action) > 0
+
+
 def test_loaded_environments_get_the_same_advice(client: boardwire.Client) -> None:
     with (
         client.open_batch("faraway", environments=4, seed=1, advice="greedy") as one,

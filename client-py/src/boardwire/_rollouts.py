@@ -26,6 +26,7 @@ class Decisions:
         oracle: `uint8[n, seats, bytes]`, the views of all seats, the deciding seat first; None unless the
             batch was opened with `oracle`. Use them for values, never for actions.
         advice: `int64[n]`, the action that the batch's adviser would choose; None without an adviser.
+        estimates: `float32[n, actions]`, as `BatchStep.estimates`; None unless requested.
     """
 
     view: NDArray[np.uint8]
@@ -34,6 +35,7 @@ class Decisions:
     environment: NDArray[np.int64]
     oracle: NDArray[np.uint8] | None = None
     advice: NDArray[np.int64] | None = None
+    estimates: NDArray[np.float32] | None = None
 
 
 #: The policy that learns. It maps decisions to actions `int[n]`, their log-probabilities `float32[n]`, and
@@ -202,6 +204,7 @@ class Rollouts:
             oracle=latest.oracle,
             advice=None if latest.advice is None else latest.advice.astype(np.int64),
             advice_shares=latest.advice_shares,
+            estimates=latest.estimates,
         )
         return action
 
@@ -220,6 +223,7 @@ class Rollouts:
             environment=latest.first + at,
             oracle=None if latest.oracle is None else latest.oracle[at],
             advice=None if latest.advice is None else latest.advice[at].astype(np.int64),
+            estimates=None if latest.estimates is None else latest.estimates[at],
         )
 
     def _rollout(self, learner: Learner) -> Rollout:

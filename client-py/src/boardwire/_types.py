@@ -27,7 +27,7 @@ IllegalActions = Literal["reject", "first_legal", "seeded_legal", "forfeit"]
 Autoreset = Literal["next_step", "same_step", "disabled"]
 
 #: Columns that the steps of a batch contain on request.
-BatchColumn = Literal["scores", "final_views", "episodes", "oracle", "advice_shares"]
+BatchColumn = Literal["scores", "final_views", "episodes", "oracle", "advice_shares", "estimates"]
 
 #: How a rollout chooses actions in a world: the best by the game's own estimate one ply
 #: ahead, or a random legal action.
@@ -207,6 +207,9 @@ class BatchStep(metaclass=ABCMeta):
             seat knows; 255 when over; on request.
         advice_shares: `float32[n, actions]`, the weight of each action: its share of the playouts of `mc`, a
             policy's probability, or for other bots 1 for `advice`; 0 when over; on request.
+        estimates: `float32[n, actions]`, the game's estimate for the deciding seat after each action: the
+            mean over 8 states sampled from what the seat knows; NaN for illegal actions; on request. The
+            advice of `greedy` is the lowest action with the greatest estimate. Each game has its own unit.
     """
 
     first: int
@@ -226,6 +229,7 @@ class BatchStep(metaclass=ABCMeta):
     oracle_mask: NDArray[np.uint8] | None
     advice: NDArray[np.uint8] | None
     advice_shares: NDArray[np.float32] | None
+    estimates: NDArray[np.float32] | None
 
     @cached_property
     def mask(self) -> NDArray[np.bool_]:

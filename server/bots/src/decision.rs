@@ -3,10 +3,10 @@
 use boardwire_kernel::{Episode, Estimate, Knowledge, RngStream, Seat};
 use thiserror::Error;
 
-use crate::Bot;
 use crate::greedy::Greedy;
 use crate::policy::{Pick, PolicyDecision, PolicyPlayer};
 use crate::search::Search;
+use crate::{Bot, DEFAULT_DETERMINIZATIONS};
 
 /// A decision that one bot is making, from what its seat knew when the decision became pending.
 pub struct BotDecision<G: Estimate> {
@@ -61,6 +61,13 @@ impl<G: Estimate> BotDecision<G> {
         Self { knowledge, rng, method }
     }
 
+    /// Starts the estimates of all legal actions, as the choice of `greedy` with the same `rng` sums them.
+    #[must_use]
+    pub fn estimating(knowledge: Knowledge<G>, rng: RngStream) -> Self {
+        let greedy = Greedy::new(DEFAULT_DETERMINIZATIONS).with_forced();
+        Self { knowledge, rng, method: Method::Greedy(greedy) }
+    }
+
     /// Works for about as long as one determinization or playout takes. Returns the action's index once it is chosen.
     ///
     /// # Errors
@@ -98,6 +105,15 @@ impl<G: Estimate> BotDecision<G> {
             Method::Random | Method::Greedy(_) => Vec::new(),
             Method::Search(search) => search.visits().collect(),
             Method::Policy(policy) => policy.weights(),
+        }
+    }
+
+    /// Returns each legal action with the sum of its estimates, in index order. Empty for bots other than `greedy`.
+    #[must_use]
+    pub fn estimates(&self) -> Vec<(u8, i64)> {
+        match &self.method {
+            Method::Greedy(greedy) => greedy.totals().collect(),
+            Method::Random | Method::Search(_) | Method::Policy(_) => Vec::new(),
         }
     }
 

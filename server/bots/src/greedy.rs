@@ -12,6 +12,8 @@ use crate::playout::{Playout, Seeds};
 pub(crate) struct Greedy<G: Estimate> {
     /// The number of states that are still to be evaluated.
     states_left: u32,
+    /// Whether a forced choice needs no evaluation.
+    skips_forced: bool,
     /// The results so far of each legal action, in index order.
     candidates: Vec<Candidate<G::Features>>,
     /// The random outcomes within one state. All states reuse this memory.
@@ -61,14 +63,24 @@ impl<G: Estimate> Greedy<G> {
     /// Creates a search over `states` states.
     pub(crate) fn new(states: u32) -> Self {
         let chance = RandomSource::seeded(0, G::TYPE.streams.len());
-        Self { states_left: states, candidates: Vec::new(), chance, playout: None }
+        Self { states_left: states, skips_forced: true, candidates: Vec::new(), chance, playout: None }
+    }
+
+    /// Evaluates the action of a forced choice, too.
+    pub(crate) fn with_forced(self) -> Self {
+        Self { skips_forced: false, ..self }
+    }
+
+    /// Returns each legal action with the sum of its estimates so far, in index order.
+    pub(crate) fn totals(&self) -> impl Iterator<Item = (u8, i64)> {
+        self.candidates.iter().map(|candidate| (candidate.action, candidate.total))
     }
 
     /// Evaluates one more state. Returns the choice after the last state.
     pub(crate) fn advance(&mut self, knowledge: &Knowledge<G>, rng: &mut RngStream) -> Option<u8> {
         if self.candidates.is_empty() {
             let legal = knowledge.legal();
-            if legal.len() == 1 {
+            if legal.len() == 1 && self.skips_forced {
                 return legal.lowest();
             }
             self.candidates =

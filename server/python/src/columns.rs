@@ -28,7 +28,8 @@ macro_rules! columns {
 
 impl Columns {
     columns!(
-        seat flags ply reward mask episode ended scores ranks final_view advice advice_shares oracle oracle_mask view
+        seat flags ply reward mask episode ended scores ranks final_view advice advice_shares estimates
+        oracle oracle_mask view
     );
 
     /// Returns the environment of the first row.

@@ -58,6 +58,7 @@ impl Shape {
             (&step.oracle_mask, wanted(columns.oracle, n * seats * mask)),
             (&step.advice, wanted(columns.advice.is_some(), n)),
             (&step.advice_shares, wanted(columns.advice_shares, n * actions * 4)),
+            (&step.estimates, wanted(columns.estimates, n * actions * 4)),
         ];
         lengths.iter().all(|(column, bytes)| column.len() as u128 == *bytes)
     }
@@ -93,6 +94,7 @@ impl Rows {
             oracle: wanted("oracle")?,
             advice: wanted("advice")?.then(v1::Player::default),
             advice_shares: wanted("advice_shares")?,
+            estimates: wanted("estimates")?,
         };
         let mask_bytes = actions.div_ceil(8);
         Ok(Self(Arc::new(Shape { seats, view_bytes, actions, mask_bytes, agents, columns })))

@@ -41,6 +41,7 @@ const FIELDS: &[&str] = &[
     "oracle_mask",
     "advice",
     "advice_shares",
+    "estimates",
 ];
 
 type Column<'py> = PyResult<Bound<'py, PyAny>>;
@@ -245,6 +246,14 @@ impl Step {
         let (step, wanted) = (this.get(), this.get().shape.columns.advice_shares);
         wanted
             .then(|| column::<f32>(this, |rows| rows.advice_shares(), &[step.n(), step.shape.actions]))
+            .transpose()
+    }
+
+    #[getter]
+    fn estimates<'py>(this: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let (step, wanted) = (this.get(), this.get().shape.columns.estimates);
+        wanted
+            .then(|| column::<f32>(this, |rows| rows.estimates(), &[step.n(), step.shape.actions]))
             .transpose()
     }
 

@@ -577,6 +577,7 @@ class BatchColumns(google.protobuf.message.Message):
     ORACLE_FIELD_NUMBER: builtins.int
     ADVICE_FIELD_NUMBER: builtins.int
     ADVICE_SHARES_FIELD_NUMBER: builtins.int
+    ESTIMATES_FIELD_NUMBER: builtins.int
     scores: builtins.bool
     final_views: builtins.bool
     episodes: builtins.bool
@@ -584,6 +585,7 @@ class BatchColumns(google.protobuf.message.Message):
     """`oracle` and `oracle_mask`: for critics in training, which may see more than the deciding seat."""
     advice_shares: builtins.bool
     """`advice_shares` of this bot or policy."""
+    estimates: builtins.bool
     @property
     def advice(self) -> boardwire_v1.match_pb2.Player:
         """`advice` of this bot or policy."""
@@ -597,9 +599,10 @@ class BatchColumns(google.protobuf.message.Message):
         oracle: builtins.bool = ...,
         advice: boardwire_v1.match_pb2.Player | None = ...,
         advice_shares: builtins.bool = ...,
+        estimates: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["advice", b"advice"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["advice", b"advice", "advice_shares", b"advice_shares", "episodes", b"episodes", "final_views", b"final_views", "oracle", b"oracle", "scores", b"scores"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["advice", b"advice", "advice_shares", b"advice_shares", "episodes", b"episodes", "estimates", b"estimates", "final_views", b"final_views", "oracle", b"oracle", "scores", b"scores"]) -> None: ...
 
 global___BatchColumns = BatchColumns
 
@@ -628,6 +631,7 @@ class Step(google.protobuf.message.Message):
     VIEW_FIELD_NUMBER: builtins.int
     ADVICE_SHARES_FIELD_NUMBER: builtins.int
     ORACLE_MASK_FIELD_NUMBER: builtins.int
+    ESTIMATES_FIELD_NUMBER: builtins.int
     first: builtins.int
     """The environment of the first row."""
     sequence: builtins.int
@@ -674,6 +678,10 @@ class Step(google.protobuf.message.Message):
     """uint8[n, seats, mask_bytes]: the legal actions of each seat, clockwise from the row's seat, each as `mask`; all zero for seats that are not
     pending; on request, with `oracle`.
     """
+    estimates: builtins.bytes
+    """float32[n, actions]: the mean over 8 sampled states of the game's estimate for the row's seat one ply ahead, as `greedy` compares it: `greedy` as
+    adviser chooses the lowest action with the greatest number. In the units of the game's estimate. NaN for illegal actions; on request.
+    """
     def __init__(
         self,
         *,
@@ -694,7 +702,8 @@ class Step(google.protobuf.message.Message):
         view: builtins.bytes = ...,
         advice_shares: builtins.bytes = ...,
         oracle_mask: builtins.bytes = ...,
+        estimates: builtins.bytes = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["advice", b"advice", "advice_shares", b"advice_shares", "ended", b"ended", "episode", b"episode", "final_view", b"final_view", "first", b"first", "flags", b"flags", "mask", b"mask", "oracle", b"oracle", "oracle_mask", b"oracle_mask", "ply", b"ply", "ranks", b"ranks", "reward", b"reward", "scores", b"scores", "seat", b"seat", "sequence", b"sequence", "view", b"view"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["advice", b"advice", "advice_shares", b"advice_shares", "ended", b"ended", "episode", b"episode", "estimates", b"estimates", "final_view", b"final_view", "first", b"first", "flags", b"flags", "mask", b"mask", "oracle", b"oracle", "oracle_mask", b"oracle_mask", "ply", b"ply", "ranks", b"ranks", "reward", b"reward", "scores", b"scores", "seat", b"seat", "sequence", b"sequence", "view", b"view"]) -> None: ...
 
 global___Step = Step

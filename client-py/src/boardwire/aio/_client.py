@@ -180,7 +180,8 @@ class Client(Catalog, Closing):
                 of the episodes that ended. `final_views`: the last views of the agents' seats in these
                 episodes. `episodes`: the number of every environment's episode. `oracle`: the views of all
                 seats, for critics in training. `advice_shares`: how the advice weighs each action, such as
-                by its share of playouts.
+                by its share of playouts. `estimates`: the game's estimate after each action, as input of a
+                network or a baseline.
             advice: A bot, such as `mc:160`. Steps carry the action it would choose for the deciding seat, for
                 imitation learning.
             keep: Whether the batch outlives its connection. Steps and resets are then numbered, so that the

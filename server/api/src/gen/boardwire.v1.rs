@@ -866,6 +866,8 @@ pub struct BatchColumns {
     /// `advice_shares` of this bot or policy.
     #[prost(bool, tag = "6")]
     pub advice_shares: bool,
+    #[prost(bool, tag = "7")]
+    pub estimates: bool,
 }
 /// The decisions of a batch's environments, or of a search's worlds, as columns with n rows. Numbers have their low byte first. k is the number of
 /// episodes that ended in this step. A search sends only `seat`, `flags`, `ply`, `reward`, `mask` and `view`.
@@ -928,6 +930,10 @@ pub struct Step {
     /// pending; on request, with `oracle`.
     #[prost(bytes = "bytes", tag = "17")]
     pub oracle_mask: ::prost::bytes::Bytes,
+    /// float32\[n, actions\]: the mean over 8 sampled states of the game's estimate for the row's seat one ply ahead, as `greedy` compares it: `greedy` as
+    /// adviser chooses the lowest action with the greatest number. In the units of the game's estimate. NaN for illegal actions; on request.
+    #[prost(bytes = "bytes", tag = "18")]
+    pub estimates: ::prost::bytes::Bytes,
 }
 /// What happens when an episode has ended, as in Gymnasium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]

@@ -223,6 +223,7 @@ message BatchColumns {
   Player advice = 5;
   // `advice_shares` of this bot or policy.
   bool advice_shares = 6;
+  bool estimates = 7;
 }
 
 // The decisions of a batch's environments, or of a search's worlds, as columns with n rows. Numbers have their low byte first. k is the number of
@@ -268,6 +269,9 @@ message Step {
   // uint8[n, seats, mask_bytes]: the legal actions of each seat, clockwise from the row's seat, each as `mask`; all zero for seats that are not
   // pending; on request, with `oracle`.
   bytes oracle_mask = 17;
+  // float32[n, actions]: the mean over 8 sampled states of the game's estimate for the row's seat one ply ahead, as `greedy` compares it: `greedy` as
+  // adviser chooses the lowest action with the greatest number. In the units of the game's estimate. NaN for illegal actions; on request.
+  bytes estimates = 18;
 }
 
 // What happens when an episode has ended, as in Gymnasium.

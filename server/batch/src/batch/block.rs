@@ -70,6 +70,8 @@ pub(crate) struct Environments<G: Estimate> {
     pending_decisions: Vec<PendingDecision>,
     /// The advice for each decision; empty without an adviser.
     advice: Vec<Advice<G>>,
+    /// The estimates of each decision; empty if steps have none.
+    estimates: Vec<Advice<G>>,
 }
 
 impl<G: Estimate> Environments<G> {
@@ -81,8 +83,12 @@ impl<G: Estimate> Environments<G> {
         first: u64,
         count: usize,
     ) -> Self {
-        let advised = if config.adviser.is_some() { count } else { 0 };
-        let advice = (0..advised).map(|_| Advice::NotStarted).collect();
+        let not_started = |wanted: bool| {
+            let count = if wanted { count } else { 0 };
+            (0..count).map(|_| Advice::NotStarted).collect()
+        };
+        let (advice, estimates) =
+            (not_started(config.adviser.is_some()), not_started(config.columns.estimates));
         Self {
             game,
             config,
@@ -91,6 +97,7 @@ impl<G: Estimate> Environments<G> {
             all: Vec::new(),
             pending_decisions: vec![PendingDecision::NONE; count],
             advice,
+            estimates,
         }
     }
 
@@ -159,7 +166,10 @@ impl<G: Estimate> Environments<G> {
         let viewer = decision.seat.unwrap_or_else(|| environment.line_up(&self.config).first_agent);
         environment.view(viewer, rows.cell(Column::View, row));
         if let Some(advice) = self.advice.get(index) {
-            advice.write(row, rows);
+            advice.write_advice(row, rows);
+        }
+        if let Some(estimates) = self.estimates.get(index) {
+            estimates.write_estimates(row, rows);
         }
         if self.config.columns.oracle {
             self.write_oracle(index, row, rows);
@@ -187,10 +197,9 @@ impl<G: Estimate> Environments<G> {
     /// Starts the operation in one row; returns whether a legal action replaced an illegal one.
     fn start_row(&mut self, operation: &Operation, span: Span, row: usize, out: &mut Output) -> bool {
         let (index, config) = (span.offset + row, &*self.config);
-        if let Some(advice) = self.advice.get_mut(index)
-            && operation.changes(span, row)
-        {
-            *advice = Advice::NotStarted;
+        if operation.changes(span, row) {
+            let (advice, estimates) = (self.advice.get_mut(index), self.estimates.get_mut(index));
+            advice.into_iter().chain(estimates).for_each(|each| *each = Advice::NotStarted);
         }
         match operation {
             Operation::Open => {
@@ -292,13 +301,24 @@ impl<G: Estimate> Environments<G> {
         })
     }
 
-    /// Lets the adviser think about the decisions of some environments; returns whether all are done.
+    /// Lets the adviser think about the decisions of some environments, and estimates their actions; returns whether all are
+    /// done.
     fn advise(&mut self, indices: Range<usize>, slice: &Slice) -> Result<bool, BotError> {
-        let Some(adviser) = &self.config.adviser else { return Ok(true) };
-        advance_all(indices, slice, |index| match self.pending_decisions[index].seat {
-            Some(seat) => self.advice[index].advance(adviser, &self.all[index], seat, slice),
-            None => Ok(true),
-        })
+        let adviser = self.config.adviser.as_ref();
+        for (all, adviser) in [(&mut self.advice, adviser), (&mut self.estimates, None)] {
+            if all.is_empty() {
+                continue;
+            }
+            let done =
+                advance_all(indices.clone(), slice, |index| match self.pending_decisions[index].seat {
+                    Some(seat) => all[index].advance(adviser, &self.all[index], seat, slice),
+                    None => Ok(true),
+                })?;
+            if !done {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 
@@ -359,6 +379,7 @@ impl<G: Estimate> Block for Environments<G> {
             all: self.all.iter().map(Environment::copy).collect(),
             pending_decisions: self.pending_decisions.clone(),
             advice: self.advice.iter().map(Advice::copy).collect(),
+            estimates: self.estimates.iter().map(Advice::copy).collect(),
         })
     }
 
@@ -389,7 +410,8 @@ impl<G: Estimate> Block for Environments<G> {
                 environment.determinize(seat, rng);
             }
         }
-        self.advice.iter_mut().for_each(|advice| *advice = Advice::NotStarted);
+        let thoughts = self.advice.iter_mut().chain(&mut self.estimates);
+        thoughts.for_each(|each| *each = Advice::NotStarted);
     }
 }
 

@@ -23,6 +23,7 @@ pub(crate) enum Column {
     Reward,
     Episode,
     Shares,
+    Estimates,
     Seat,
     Flags,
     Mask,
@@ -53,6 +54,7 @@ impl Widths {
             (Column::Episode, wanted(config.columns.episodes, 4)),
             (Column::Advice, wanted(config.adviser.is_some(), 1)),
             (Column::Shares, wanted(has_shares, 4 * info.actions.count())),
+            (Column::Estimates, wanted(config.columns.estimates, 4 * info.actions.count())),
             (Column::OracleMask, wanted(config.columns.oracle, seats * info.actions.mask_bytes())),
             (Column::Oracle, wanted(config.columns.oracle, seats * view)),
             (Column::View, view),
@@ -217,7 +219,7 @@ macro_rules! accessors {
 impl Step {
     accessors!(
         seat Seat, flags Flags, ply Ply, reward Reward, mask Mask, episode Episode, advice Advice, advice_shares Shares,
-        oracle Oracle, oracle_mask OracleMask, view View;
+        estimates Estimates, oracle Oracle, oracle_mask OracleMask, view View;
         ended environments, scores scores, ranks ranks, final_view views
     );
 

@@ -266,12 +266,17 @@ impl<G: Estimate> Environment<G> {
         self.episode.knowledge(seat)
     }
 
-    /// Starts the adviser's choice for `seat`. Its random numbers depend on the episode, the seat and the ply.
-    pub(super) fn start_advice(&self, bot: &Bot, seat: Seat) -> BotDecision<G> {
+    /// Starts the adviser's choice for `seat`, or without adviser the estimates of its actions. The random numbers depend on
+    /// the episode, the seat and the ply.
+    pub(super) fn start_advice(&self, bot: Option<&Bot>, seat: Seat) -> BotDecision<G> {
         let key = self.episode.random_source().key().expect("no environment is scripted");
         let words = u64::from(self.ply()) << 32;
         let rng = RngStream::resume(key, ADVICE_STREAM + u64::from(seat.number()), words);
-        BotDecision::new(bot, self.knowledge(seat), rng)
+        let knowledge = self.knowledge(seat);
+        match bot {
+            Some(bot) => BotDecision::new(bot, knowledge, rng),
+            None => BotDecision::estimating(knowledge, rng),
+        }
     }
 
     /// Resamples the information that is hidden from `seat`.

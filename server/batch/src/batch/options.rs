@@ -71,6 +71,8 @@ pub struct Columns {
     pub episodes: bool,
     /// The views and masks of all seats.
     pub oracle: bool,
+    /// The game's estimate of every legal action.
+    pub estimates: bool,
 }
 
 /// The bot that gives advice for the agents' decisions.
@@ -175,10 +177,10 @@ impl EnvironmentConfig {
         !self.players().all(Bot::is_cheap)
     }
 
-    /// Returns whether a player or the adviser is a bot that thinks.
+    /// Returns whether a player or the adviser is a bot that thinks, or steps have estimates.
     #[must_use]
     pub fn bots_think(&self) -> bool {
-        !self.bots().all(Bot::is_cheap)
+        self.columns.estimates || !self.bots().all(Bot::is_cheap)
     }
 
     /// Returns whether bots think so long that a thread should take few environments. A policy without a search should

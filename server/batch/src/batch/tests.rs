@@ -130,7 +130,7 @@ fn choices(step: &Step, first: u64, salt: u64) -> Vec<u8> {
 }
 
 /// Returns the columns that have one row for each environment.
-fn columns(step: &Step) -> [&[u8]; 11] {
+fn columns(step: &Step) -> [&[u8]; 12] {
     [
         step.seat(),
         step.flags(),
@@ -140,6 +140,7 @@ fn columns(step: &Step) -> [&[u8]; 11] {
         step.episode(),
         step.advice(),
         step.advice_shares(),
+        step.estimates(),
         step.oracle(),
         step.oracle_mask(),
         step.view(),

@@ -54,6 +54,7 @@ pub fn environment_config(
             final_views: columns.final_views,
             episodes: columns.episodes,
             oracle: columns.oracle,
+            estimates: columns.estimates,
         },
         adviser: adviser(tables, &table, columns)?,
         ..EnvironmentConfig::of(line_ups)
@@ -112,6 +113,7 @@ pub fn batch(batch: &Batch) -> v1::Batch {
             oracle: config.columns.oracle,
             advice: adviser.map(|adviser| bot_message(&adviser.bot)),
             advice_shares: adviser.is_some_and(|adviser| adviser.shares),
+            estimates: config.columns.estimates,
         }),
     };
     v1::Batch {
@@ -145,6 +147,7 @@ pub fn step(step: Step) -> v1::Step {
         final_view: ends.views.into(),
         advice: take(Column::Advice),
         advice_shares: take(Column::Shares),
+        estimates: take(Column::Estimates),
         oracle: take(Column::Oracle),
         oracle_mask: take(Column::OracleMask),
         view: take(Column::View),

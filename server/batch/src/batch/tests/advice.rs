@@ -8,19 +8,25 @@ use super::policies::{overflowing_network, with_policy};
 use super::*;
 use crate::play::AnyEpisode;
 
+/// Returns the configuration with this adviser, and with estimates.
 fn advised(config: EnvironmentConfig, bot: &str) -> EnvironmentConfig {
     let bot = bot.parse().expect("a bot");
-    EnvironmentConfig { adviser: Some(Adviser { bot, shares: true }), ..config }
+    let columns = Columns { estimates: true, ..config.columns };
+    EnvironmentConfig { adviser: Some(Adviser { bot, shares: true }), columns, ..config }
 }
 
 fn unadvised(step: Step) -> Message {
-    Message { advice: Bytes::new(), advice_shares: Bytes::new(), ..message(step) }
+    Message { advice: Bytes::new(), advice_shares: Bytes::new(), estimates: Bytes::new(), ..message(step) }
 }
 
 fn shares(step: &Step, index: usize) -> Vec<f32> {
-    let bytes = step.advice_shares().len() / step.seat().len();
+    numbers(step, step.advice_shares(), index)
+}
+
+/// Returns a row of a column of `float32`.
+fn numbers(step: &Step, column: &[u8], index: usize) -> Vec<f32> {
     let number = |bytes: &[u8]| f32::from_le_bytes(bytes.try_into().expect("four bytes"));
-    row(step.advice_shares(), index, bytes).chunks(4).map(number).collect()
+    row(column, index, column.len() / step.seat().len()).chunks(4).map(number).collect()
 }
 
 /// Returns the choice of a bot that plays at `seat` with this stream of random numbers.
@@ -94,11 +100,8 @@ fn advice_does_not_depend_on_hidden_information() {
             let originals = wait(batch.determinize(&mut rng));
             let resampled = current_rows(&batch);
             wait(batch.restore_blocks(originals));
-            assert_eq!(
-                (resampled.advice(), resampled.advice_shares()),
-                (rows.advice(), rows.advice_shares()),
-                "{game}, {bot}"
-            );
+            let columns = |step: &Step| [step.advice(), step.advice_shares(), step.estimates()].concat();
+            assert_eq!(columns(&resampled), columns(&rows), "{game}, {bot}");
             rows = step(&batch, choices(&rows, 0, salt)).expect("legal");
         }
     }
@@ -145,6 +148,51 @@ fn episodes_are_the_same_with_and_without_advice() {
 }
 
 #[test]
+fn the_advice_of_greedy_is_the_first_action_with_the_greatest_estimate() {
+    let mut forced = 0;
+    for game in boardwire_games::IDS {
+        let batch = open(&table(game, 3), &advised(config(&["agent", "agent", "random"]), "greedy"), 6, 0, 2);
+        let (mut rows, mut ties) = (reset(&batch), 0);
+        for salt in 0..60 {
+            for index in 0..6 {
+                let (legal, estimates) = (legal(&rows, index), numbers(&rows, rows.estimates(), index));
+                let known = (0..=255_u8).zip(&estimates).filter(|(_, estimate)| !estimate.is_nan());
+                let known: Vec<(u8, f32)> = known.map(|(action, &estimate)| (action, estimate)).collect();
+                assert!(known.iter().map(|(action, _)| action).eq(&legal), "{game}: {known:?}, {legal:?}");
+                let Some(greatest) = known.iter().map(|known| known.1).reduce(f32::max) else {
+                    assert_eq!(rows.seat()[index], NO_VALUE);
+                    continue;
+                };
+                let best: Vec<u8> =
+                    known.iter().filter(|known| known.1 >= greatest).map(|known| known.0).collect();
+                assert_eq!(rows.advice()[index], best[0], "{game}: {known:?}");
+                ties += usize::from(best.len() > 1);
+                forced += usize::from(legal.len() == 1);
+            }
+            rows = step(&batch, choices(&rows, 0, salt)).expect("legal");
+        }
+        assert!(ties > 0, "{game}");
+    }
+    assert!(forced > 0, "a forced choice has an estimate, too");
+}
+
+#[test]
+fn estimates_need_no_adviser() {
+    let table = table("faraway", 2);
+    let (plain, with) = (config(&["agent", "random"]), advised(config(&["agent", "random"]), "mc:4"));
+    let alone = EnvironmentConfig { adviser: None, ..with.clone() };
+    assert!(alone.bots_think() && !plain.bots_think());
+    let [with, alone] = [with, alone].map(|config| open(&table, &config, 6, 0, 2));
+    let mut rows = [reset(&with), reset(&alone)];
+    for salt in 0..9 {
+        assert!(!rows[1].estimates().is_empty() && rows[1].advice().is_empty());
+        assert_eq!(rows[0].estimates(), rows[1].estimates());
+        let actions = choices(&rows[0], 0, salt);
+        rows = [step(&with, actions.clone()).expect("legal"), step(&alone, actions).expect("legal")];
+    }
+}
+
+#[test]
 fn shares_sum_to_one_over_legal_actions() {
     let line_up = ["agent", "agent", "policy:lion", "search:lion:16"];
     for game in boardwire_games::IDS {
@@ -182,7 +230,7 @@ fn row_bytes_counts_the_bytes_of_a_row() {
     for game in boardwire_games::IDS {
         let (table, config) = (table(game, 3), config(&["agent", "random", "agent"]));
         let config = EnvironmentConfig {
-            columns: Columns { oracle: true, ..config.columns },
+            columns: Columns { oracle: true, estimates: true, ..config.columns },
             ..advised(config, "random")
         };
         let rows = reset(&open(&table, &config, 5, 0, 1));

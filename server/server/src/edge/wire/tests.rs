@@ -171,6 +171,7 @@ fn rows(rows: usize) -> Step {
         advice_shares: Bytes::new(),
         oracle: column(248),
         oracle_mask: Bytes::new(),
+        estimates: Bytes::new(),
         view: column(124),
     }
 }
