@@ -123,6 +123,35 @@ def test_each_row_of_a_batch_has_its_own_determinizations(client: boardwire.Clie
         assert batch.save() == before
 
 
+def test_a_world_sampled_again_keeps_what_its_deciding_seat_knows(client: boardwire.Client) -> None:
+    with seat_to_choose(client, "faraway").search(2, places=8, seed=1) as search:
+        before = search.advance([0, 1], lowest(search.shown.mask))
+        steps = [search.redeterminize([0, 0, 1], into=[2, 3, 4], seed=5) for _ in range(2)]
+        for step in steps:
+            np.testing.assert_array_equal(step.view, before.view[[0, 0, 1]])
+            np.testing.assert_array_equal(step.mask, before.mask[[0, 0, 1]])
+            assert step.seat.tolist() == before.seat[[0, 0, 1]].tolist()
+            assert not step.ply.any()
+        # The seat that decides now does not know the hand of the other seat, which decides next.
+        nexts = [search.advance([2, 3, 4], lowest(step.mask)) for step in steps[:1]]
+        assert nexts[0].view[0].tobytes() != nexts[0].view[1].tobytes()
+        search.redeterminize([0], seed=3)
+        with pytest.raises(errors.InvalidRequest, match="`worlds` must be different places; got `1 twice`"):
+            search.redeterminize([1, 1])
+        with pytest.raises(errors.InvalidRequest, match="`into` must be 2 rows"):
+            search.redeterminize([0, 1], into=[2])
+
+
+def test_rollouts_name_an_invalid_policy_or_limit(client: boardwire.Client) -> None:
+    with seat_to_choose(client, "faraway").search(reward="margin") as search:
+        with pytest.raises(errors.InvalidRequest, match="`policy` must be estimate, random, policy:NAME"):
+            search.rollout([0], policy="mc")
+        with pytest.raises(errors.InvalidRequest, match="no policy is registered"):
+            search.rollout([0], policy="policy:owl")
+        with pytest.raises(errors.InvalidRequest, match="`plies` must be absent, or a policy that values"):
+            search.rollout([0], plies=2)
+
+
 def test_errors_name_the_invalid_argument(client: boardwire.Client) -> None:
     seat = seat_to_choose(client, "faraway")
     with seat.search(2, places=3) as search:

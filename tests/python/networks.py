@@ -13,8 +13,14 @@ from boardwire import GameSpec
 METADATA = {"boardwire.encoding": "bytes", "boardwire.outputs": "logits"}
 
 
-def network(path: Path, spec: GameSpec, metadata: dict[str, str] | None = None, factor: float = 1) -> Path:
-    """Writes an ONNX network of two layers with fixed random weights."""
+def network(
+    path: Path,
+    spec: GameSpec,
+    metadata: dict[str, str] | None = None,
+    factor: float = 1,
+    has_value: bool = False,
+) -> Path:
+    """Writes an ONNX network of two layers with fixed random weights. Its value is the sum of the logits."""
     rng, actions, hidden = np.random.default_rng(3), len(spec.actions), 32
     arrays = {
         "scale": np.array(1 / 64, np.float32),
@@ -28,11 +34,16 @@ def network(path: Path, spec: GameSpec, metadata: dict[str, str] | None = None, 
         helper.make_node("Relu", ["sums"], ["active"]),
         helper.make_node("MatMul", ["active", "second"], ["logits"]),
     ]
+    outputs = [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["rows", actions])]
+    if has_value:
+        arrays["axis"] = np.array([1], np.int64)
+        nodes.append(helper.make_node("ReduceSum", ["logits", "axis"], ["value"], keepdims=0))
+        outputs.append(helper.make_tensor_value_info("value", TensorProto.FLOAT, ["rows"]))
     graph = helper.make_graph(
         nodes,
         "small",
         [helper.make_tensor_value_info("view", TensorProto.UINT8, ["rows", spec.view_bytes])],
-        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["rows", actions])],
+        outputs,
         [numpy_helper.from_array(array, name) for name, array in arrays.items()],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=10)

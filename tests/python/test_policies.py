@@ -6,7 +6,9 @@ import subprocess
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+from onnx.reference import ReferenceEvaluator
 
 import boardwire
 from boardwire import GameSpec, errors
@@ -51,6 +53,34 @@ def test_the_seed_determines_matches_and_batches_against_a_policy(lion: Path) ->
     assert scores[0] == scores[1]
     assert scores[0][0] != scores[0][1]
     assert any(scores[0][2])
+
+
+def test_rollouts_follow_a_policy_and_return_its_values(client: boardwire.Client, tmp_path: Path) -> None:
+    spec = client.game("golden_compass", seats=2)
+    metadata = {"boardwire.spec": spec.digest, **METADATA}
+    lion = network(tmp_path / "lion.onnx", spec, {**metadata, "boardwire.value": "3"}, has_value=True)
+    model = ReferenceEvaluator(onnx.load(str(lion)))
+    with (
+        boardwire.connect(server_args=["--policy", f"lion={lion}"]) as server,
+        server.open_batch("golden_compass", seats=2, environments=5, seed=7, skip_forced=True) as batch,
+    ):
+        batch.step(batch.reset().mask.argmax(axis=1))
+        with batch.search(4, reward="margin", seed=1) as search:
+            worlds, rows = np.arange(20), np.arange(20)
+            values = search.rollout(worlds, policy="policy:lion", plies=0)
+            [expected] = model.run(["value"], {"view": search.shown.view})
+            np.testing.assert_allclose(values[rows, search.shown.seat], 3 * np.asarray(expected), rtol=1e-4)
+            np.testing.assert_array_equal(values[:, 0], -values[:, 1])
+            later = [search.rollout(worlds, policy="policy:lion", plies=4, seed=2) for _ in range(2)]
+            np.testing.assert_array_equal(later[0], later[1])
+            assert (later[0] != values).any()
+            ends = search.rollout(worlds, policy="policy:lion:argmax", playouts=3, seed=2)
+            assert (np.abs(ends).max(axis=1) > 0).any()
+        with batch.search(reward="win") as search:
+            with pytest.raises(errors.InvalidRequest, match="a search with reward margin"):
+                search.rollout([0], policy="policy:lion", plies=1)
+            with pytest.raises(errors.InvalidRequest, match="policy:lion; got `policy:owl`"):
+                search.rollout([0], policy="policy:owl")
 
 
 def test_a_server_lists_its_policies_with_their_tables(

@@ -37,7 +37,7 @@ autodoc_mock_imports = [
     "torch",
 ]
 # Signatures show these aliases, not the types behind them.
-ALIASES = ["Autoreset", "Decisions", "IllegalActions", "Learner", "Policy", "Reward", "RolloutPolicy"]
+ALIASES = ["Autoreset", "Decisions", "IllegalActions", "Learner", "Policy", "Reward"]
 autodoc_type_aliases = {name: name for name in [*ALIASES, "ArrayLike", "NDArray"]}
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"

@@ -49,7 +49,7 @@ PYTHON = {
     "Descriptions of games": "GameSpec Rules GameOption ActionSpec ViewField ValueKind Axis AxisOrder"
     " ComponentTable Column FeatureLayout Entities EntityLayout",
     "Batches": "Batch BatchPart BatchStep BatchColumn Autoreset NOBODY SelfPlay Turn",
-    "Searches": "Search RolloutPolicy",
+    "Searches": "Search",
     "Learning": "Rollouts Rollout Decisions Policy Learner League advantages",
     "Evaluation": "evaluate Evaluation versus Versus",
     "Recordings": "record record_arena Recording RecordingFacts Steps",

@@ -54,7 +54,6 @@ from ._types import (
     Observation,
     Outcome,
     Reward,
-    RolloutPolicy,
     ScoreLine,
 )
 from .errors import BoardwireError
@@ -117,7 +116,6 @@ __all__ = [
     "Replay",
     "Reward",
     "Rollout",
-    "RolloutPolicy",
     "Rollouts",
     "Rules",
     "ScoreLine",

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from . import NOBODY, Batch, BatchColumn, BatchStep, BoardwireError, RolloutPolicy, Search, shared_client
+from . import NOBODY, Batch, BatchColumn, BatchStep, BoardwireError, Search, shared_client
 from .errors import LOST, InvalidRequest
 
 _T = TypeVar("_T")
@@ -112,7 +112,7 @@ class World(Position):
             self.place = -1
         return self.worlds.show(step, 0, place)
 
-    def rollout(self, playouts: int, policy: RolloutPolicy, seed: int) -> NDArray[np.float32]:
+    def rollout(self, playouts: int, policy: str, seed: int) -> NDArray[np.float32]:
         """Returns the mean reward of each seat over playouts: `float32[seats]`."""
         if self.seat == NOBODY:
             return self.reward

@@ -29,10 +29,6 @@ Autoreset = Literal["next_step", "same_step", "disabled"]
 #: Columns that the steps of a batch contain on request.
 BatchColumn = Literal["scores", "final_views", "episodes", "oracle", "advice_shares", "estimates"]
 
-#: How a rollout chooses actions in a world: the best by the game's own estimate one ply
-#: ahead, or a random legal action.
-RolloutPolicy = Literal["estimate", "random"]
-
 #: Why a seat forfeited an episode: it chose an illegal action in a match that forfeits those, it ran out of
 #: time, it resigned, or the host ended the episode against it.
 Forfeit = Literal["illegal_action", "time", "resigned", "host"]

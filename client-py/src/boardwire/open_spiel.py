@@ -23,7 +23,7 @@ import pyspiel
 from numpy.typing import NDArray
 from open_spiel.python.algorithms import mcts
 
-from . import NOBODY, GameSpec, RolloutPolicy, shared_client
+from . import NOBODY, GameSpec, shared_client
 from ._positions import Dealt, Key, World, table
 
 __all__ = ["BoardwireGame", "BoardwireObserver", "BoardwireState", "RolloutEvaluator", "register"]
@@ -226,10 +226,10 @@ class BoardwireObserver:
 class RolloutEvaluator(mcts.Evaluator):
     """An evaluator of determinizations by playouts in the server, with a uniform prior."""
 
-    def __init__(self, playouts: int = 1, policy: RolloutPolicy = "estimate") -> None:
-        """Sets the number of playouts for each state, and the policy of all seats: `estimate` or `random`."""
+    def __init__(self, playouts: int = 1, policy: str = "estimate") -> None:
+        """Sets the number of playouts for each state, and the policy of all seats, as in `Search.rollout`."""
         self._playouts = playouts
-        self._policy: RolloutPolicy = policy
+        self._policy = policy
 
     def evaluate(self, state: BoardwireState) -> NDArray[np.float32]:
         """Returns the mean reward of each seat over the playouts: `float32[seats]`.

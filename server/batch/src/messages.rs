@@ -17,7 +17,7 @@ pub use catalog::{game, get_game, policies, spec};
 #[cfg(any(test, feature = "testkit"))]
 pub use player::players;
 pub use player::{bot, bot_message, bots, parse_player, player, player_message, player_name};
-pub use search::{playouts, rewards, search, search_options, world_actions};
+pub use search::{playouts, redeterminized, rewards, search, search_options, world_actions};
 
 /// Converts a count to the 32 bits that messages use. No count of this crate comes near the limit.
 #[must_use]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use boardwire_bots::{Bot, BotError, Choice, Rollout};
+use boardwire_bots::{Bot, BotError, Choice, PlayoutEnd, Rollout, RunningPlayout};
 use boardwire_kernel::{
     ActionSet, Digest, Episode, Estimate, GameInfo, Key, Knowledge, NameGroup, Outcome, RESAMPLE_STREAM,
     RandomSource, Rejection, RngStream, ScoreLine, Seat, SeatSet, Viewer,
@@ -149,8 +149,8 @@ pub trait AnyEpisode: Send + Sync {
     fn information_set(&self, seat: Seat) -> Box<dyn InformationSet>;
     /// Returns a copy of the episode.
     fn copy(&self) -> Arc<dyn AnyEpisode>;
-    /// Returns the outcome of a playout with random choices from `seed`. `None` if it stops at the limit on plies.
-    fn play_out(&self, rollout: Rollout, seed: u64) -> Option<Outcome>;
+    /// Starts a playout of the position. `seed` determines its chance events and random choices.
+    fn start_playout(&self, rollout: &Rollout, seed: u64) -> Box<dyn RunningPlayout>;
     /// Returns the digest of the position. It depends on hidden information, so no seat may see it.
     fn digest(&self) -> Digest;
     /// Returns a copy with all information resampled that is hidden from `seat`, to test that `seat` sees no difference.
@@ -234,8 +234,11 @@ impl<G: Estimate> AnyEpisode for Episode<G> {
         Arc::new(self.clone())
     }
 
-    fn play_out(&self, rollout: Rollout, seed: u64) -> Option<Outcome> {
-        if self.is_truncated() { None } else { rollout.play_out(&**self.game(), self.state(), seed) }
+    fn start_playout(&self, rollout: &Rollout, seed: u64) -> Box<dyn RunningPlayout> {
+        if self.is_truncated() {
+            return Box::new(Some(PlayoutEnd::Truncated));
+        }
+        rollout.start(self.game(), self.state(), seed)
     }
 
     fn digest(&self) -> Digest {

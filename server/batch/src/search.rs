@@ -5,14 +5,15 @@
 //! So no response depends on the true state. Calls that change worlds run one after another. Rollouts share worlds:
 //! a call that changes a shared world copies it first.
 
+mod playouts;
 mod world;
 
 use std::sync::{Arc, OnceLock};
 
 use boardwire_api::Error;
 use boardwire_api::v1::{self, RewardKind};
-use boardwire_bots::Rollout;
-use boardwire_kernel::{BySeat, GameInfo, MAX_SEATS, Seat};
+use boardwire_bots::{BotError, Rollout};
+use boardwire_kernel::{GameInfo, Seat};
 use bytes::Bytes;
 use tokio::sync::{Mutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 
@@ -21,15 +22,12 @@ pub use world::row_bytes;
 use crate::batch::MAX_MESSAGE_OVERHEAD_BYTES;
 use crate::play::InformationSet;
 use crate::pool::{CallerGroup, WorkQueue};
-use crate::reward;
 use crate::tables::Table;
+use playouts::Rewards;
 use world::World;
 
 /// The maximum number of playouts in one call.
 pub const MAX_PLAYOUTS: usize = 1 << 16;
-/// The approximate maximum number of blocks in one rollout. A block sums some playouts of a row. So blocks divide the work
-/// between threads and bound the memory for sums.
-const MAX_BLOCKS: usize = 1 << 10;
 /// Up to this many rows, the thread that reads the request plays them itself.
 const MAX_INLINE_ROWS: usize = 256;
 
@@ -107,8 +105,6 @@ struct SharedWorlds {
     worlds: Vec<World>,
     _permits: OwnedSemaphorePermit,
 }
-
-type Rewards = BySeat<f32, MAX_SEATS>;
 
 /// Decisions to make in worlds, one in each row.
 #[derive(Debug, Clone)]
@@ -198,12 +194,12 @@ impl Search {
         rows.min(world::max_rows(info, self.options.message_bytes)) * row_bytes(info)
     }
 
-    /// Returns the size in bytes of a rollout with this many rows: sums of blocks, and means. Rows count up to the limit.
+    /// Returns the size in bytes of a rollout with this many rows: the rewards of all playouts, and means. Playouts count up
+    /// to the limit.
     #[must_use]
-    pub fn reward_bytes(&self, rows: usize) -> usize {
-        let rows = rows.min(MAX_PLAYOUTS);
-        let means = rows * size_of::<f32>() * usize::from(self.table.game.info().seats);
-        (rows + MAX_BLOCKS) * size_of::<Option<Rewards>>() + 2 * means
+    pub fn reward_bytes(&self, rows: usize, playouts: usize) -> usize {
+        let means = rows.min(MAX_PLAYOUTS) * size_of::<f32>() * usize::from(self.table.game.info().seats);
+        rows.saturating_mul(playouts).min(MAX_PLAYOUTS) * size_of::<Rewards>() + 2 * means
     }
 
     /// Ends the search. Running, waiting and later calls return `reason`.
@@ -231,15 +227,10 @@ impl Search {
     /// # Errors
     /// A place is out of range, empty or named twice, a world is over, or an action is not legal. Then no world changes.
     pub async fn advance(self: &Arc<Self>, actions: WorldActions) -> Result<v1::Step, Error> {
-        let rows = actions.worlds.len();
-        let max = world::max_rows(self.table.game.info(), self.options.message_bytes);
-        if !(1..=max).contains(&rows) {
-            let expected = format!("from 1 to {max} rows, which fit a message");
-            return Err(Error::field("worlds", format!("{rows} rows"), expected));
-        }
+        self.check_rows(&actions.worlds)?;
         let worlds = Arc::clone(&self.worlds).lock_owned().await;
         self.check_not_ended()?;
-        if rows <= MAX_INLINE_ROWS {
+        if actions.worlds.len() <= MAX_INLINE_ROWS {
             return self.play(worlds, &actions);
         }
         let search = Arc::clone(self);
@@ -247,6 +238,42 @@ impl Search {
             .run(move || search.play(worlds, &actions))
             .await
             .ok_or_else(|| self.work_lost_error())?
+    }
+
+    /// Samples a determinization of each of these worlds from what its deciding seat knows there. The new worlds replace
+    /// their worlds, or fill the places `into`. `seed` determines the samples and their chance events.
+    ///
+    /// # Errors
+    /// A place is out of range, empty or named twice, or a world is over. Then no world changes.
+    pub async fn redeterminize(
+        self: &Arc<Self>,
+        rows: Vec<u32>,
+        into: Vec<u32>,
+        seed: u64,
+    ) -> Result<v1::Step, Error> {
+        self.check_rows(&rows)?;
+        let mut worlds = Arc::clone(&self.worlds).lock_owned().await;
+        self.check_not_ended()?;
+        let search = Arc::clone(self);
+        let sample = move || {
+            let places = search.check_changed(&rows, &into)?;
+            let sampled = rows.iter().enumerate().map(|(row, &world)| {
+                let source = search.world_at(&worlds, world)?;
+                let seat = source.deciding_seat().ok_or(Error::WorldOver { row, world })?;
+                let mut sampled = source.redeterminized(seat, world::redeterminization_seed(seed, row));
+                if search.options.skip_forced {
+                    sampled.skip_forced();
+                }
+                Ok(sampled)
+            });
+            let sampled: Vec<World> = sampled.collect::<Result<_, Error>>()?;
+            let step = world::rows(&search.table, search.options.reward, sampled.iter());
+            for (world, &place) in sampled.into_iter().zip(places) {
+                worlds[place as usize] = Some(world);
+            }
+            Ok(step)
+        };
+        self.work_queue.run(sample).await.ok_or_else(|| self.work_lost_error())?
     }
 
     fn play(&self, mut worlds: OwnedMutexGuard<Worlds>, actions: &WorldActions) -> Result<v1::Step, Error> {
@@ -270,23 +297,36 @@ impl Search {
         Ok(step)
     }
 
-    /// Refuses actions that are not valid; returns the deciding seat of each row.
-    fn check(&self, worlds: &Worlds, actions: &WorldActions) -> Result<Vec<Seat>, Error> {
-        let WorldActions { worlds: rows, actions, into } = actions;
-        let (changed, field) = if into.is_empty() { (rows, "worlds") } else { (into, "into") };
-        for (field, count) in [("actions", actions.len()), (field, changed.len())] {
-            if count != rows.len() {
-                let expected = format!("{} rows, one for each of `worlds`", rows.len());
-                return Err(Error::field(field, format!("{count} rows"), expected));
-            }
+    /// Refuses a call without rows, or with more than fit a message.
+    fn check_rows(&self, rows: &[u32]) -> Result<(), Error> {
+        let (rows, max) = (rows.len(), world::max_rows(self.table.game.info(), self.options.message_bytes));
+        if (1..=max).contains(&rows) {
+            return Ok(());
         }
-        let mut named = vec![false; worlds.len()];
+        let expected = format!("from 1 to {max} rows, which fit a message");
+        Err(Error::field("worlds", format!("{rows} rows"), expected))
+    }
+
+    /// Returns the places that a call changes: `into`, or if that is empty those of its rows. Refuses places that are not
+    /// valid.
+    fn check_changed<'a>(&self, rows: &'a [u32], into: &'a [u32]) -> Result<&'a [u32], Error> {
+        let (changed, field) = if into.is_empty() { (rows, "worlds") } else { (into, "into") };
+        check_count(field, changed.len(), rows.len())?;
+        let mut named = vec![false; self.options.places];
         for &place in changed {
             self.check_place(field, place)?;
             if std::mem::replace(&mut named[place as usize], true) {
                 return Err(Error::field(field, format!("{place} twice"), "different places"));
             }
         }
+        Ok(changed)
+    }
+
+    /// Refuses actions that are not valid; returns the deciding seat of each row.
+    fn check(&self, worlds: &Worlds, actions: &WorldActions) -> Result<Vec<Seat>, Error> {
+        let WorldActions { worlds: rows, actions, into } = actions;
+        check_count("actions", actions.len(), rows.len())?;
+        self.check_changed(rows, into)?;
         let space = &self.table.game.info().actions;
         let checked = rows.iter().zip(actions).enumerate().map(|(row, (&world, &action))| {
             let world_state = self.world_at(worlds, world)?;
@@ -302,10 +342,10 @@ impl Search {
         checked.collect()
     }
 
-    /// Plays each world to its end `playouts` times. Returns the mean rewards by row and seat.
+    /// Plays each world `playouts` times, to its end or as far as `rollout` says. Returns the mean rewards by row and seat.
     ///
     /// # Errors
-    /// A place is out of range or empty, or the number of playouts is zero or too large.
+    /// A place is out of range or empty, the number of playouts is zero or too large, or the policy has failed.
     pub async fn roll_out(
         &self,
         rows: &[u32],
@@ -321,21 +361,25 @@ impl Search {
         }
         let shared = self.share(rows).await?;
         let (seats, reward) = (self.table.game.info().seats, self.options.reward);
-        let block = count.div_ceil(MAX_BLOCKS);
-        let blocks = playouts.div_ceil(block);
-        let sums = self.work_queue.parallel_map(self.threads, rows.len() * blocks, move |number| {
-            let (world, first) = (&shared.worlds[number / blocks], number % blocks * block);
-            let mut sums = Rewards::default();
-            for playout in first..playouts.min(first + block) {
-                let playout_seed = world::playout_seed(seed, world.number, playout);
-                if let Some(end) = world.episode.play_out(rollout, playout_seed) {
-                    Seat::all(seats)
-                        .for_each(|seat| sums[seat] += reward::of(reward, seat, end.scores(), end.ranks()));
-                }
-            }
-            sums
+        let group = playouts::group_size(&rollout, count);
+        let played = self.work_queue.parallel_map(self.threads, count.div_ceil(group), move |number| {
+            let first = number * group;
+            let started = (first..count.min(first + group)).map(|playout| {
+                let (world, playout) = (&shared.worlds[playout / playouts], playout % playouts);
+                let seed = world::playout_seed(seed, world.number, playout);
+                world.episode.start_playout(&rollout, seed)
+            });
+            playouts::finish_all(started.collect(), reward, seats)
         });
-        Ok(mean(&sums.await.ok_or_else(|| self.work_lost_error())?, blocks, playouts, seats))
+        let groups = played.await.ok_or_else(|| self.work_lost_error())?;
+        let rewards: Vec<Rewards> =
+            groups.into_iter().collect::<Result<Vec<_>, _>>().map(|groups| groups.concat()).map_err(
+                |BotError { seat, reason }| {
+                    tracing::error!(search_id = self.id, seat = seat.number(), reason, "a policy failed");
+                    Error::BotFailed { id: self.id.clone(), seat: seat.number(), problem: reason }
+                },
+            )?;
+        Ok(playouts::mean(&rewards, playouts, seats))
     }
 
     /// Returns the worlds at these places, shared and not copied. The caller may name a place several times.
@@ -371,11 +415,12 @@ impl Search {
     }
 }
 
-/// Returns the means of each row, seat by seat, from the sums of its blocks.
-#[expect(clippy::cast_precision_loss, reason = "there are at most 65,536 playouts")]
-fn mean(sums: &[Rewards], blocks: usize, playouts: usize, seats: u8) -> Vec<f32> {
-    let of = |row: &[Rewards], seat| row.iter().map(|block| block[seat]).sum::<f32>() / playouts as f32;
-    sums.chunks(blocks).flat_map(|row| Seat::all(seats).map(move |seat| of(row, seat))).collect()
+/// Refuses a column of `count` rows in a call with `rows` rows.
+fn check_count(field: &'static str, count: usize, rows: usize) -> Result<(), Error> {
+    if count == rows {
+        return Ok(());
+    }
+    Err(Error::field(field, format!("{count} rows"), format!("{rows} rows, one for each of `worlds`")))
 }
 
 #[cfg(test)]

@@ -55,7 +55,8 @@ impl<G: Estimate> BotDecision<G> {
                 Method::Search(Box::new(Search::with_policy(policy, playouts, &knowledge)))
             }
             Bot::Policy(PolicyPlayer { ref policy, pick: pick @ (Pick::Sampled | Pick::Best) }) => {
-                Method::Policy(PolicyDecision::new(policy, pick == Pick::Sampled, &knowledge))
+                let (sampled, legal) = (pick == Pick::Sampled, knowledge.legal());
+                Method::Policy(PolicyDecision::new(policy, sampled, legal, || knowledge.view()))
             }
         };
         Self { knowledge, rng, method }

@@ -9,11 +9,12 @@ mod decision;
 mod greedy;
 mod playout;
 mod policy;
+mod rollout;
 mod search;
 
 pub use decision::{BotDecision, BotError, Choice, Round};
-pub use playout::Rollout;
 pub use policy::{ActionWeights, Pick, Policy, PolicyPlayer, PolicyRequest};
+pub use rollout::{PlayoutEnd, Rollout, RunningPlayout};
 
 use std::fmt;
 use std::str::FromStr;
@@ -169,6 +170,10 @@ mod tests {
     impl Policy for NeverAsked {
         fn name(&self) -> &str {
             &self.0
+        }
+
+        fn has_values(&self) -> bool {
+            false
         }
 
         fn submit(self: Arc<Self>, _: Vec<u8>, _: ActionSet) -> Box<dyn PolicyRequest> {

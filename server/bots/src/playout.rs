@@ -37,6 +37,11 @@ impl Seeds {
     pub(crate) fn draw(rng: &mut RngStream) -> Self {
         Self { chance: rng.next_seed(), lookahead_random: rng.next_seed() }
     }
+
+    /// Returns the source of chance events.
+    pub(crate) fn chance_source(self, streams: usize) -> RandomSource {
+        RandomSource::seeded(self.chance, streams)
+    }
 }
 
 impl Playout {
@@ -55,6 +60,43 @@ impl Playout {
             seed,
             random,
         }
+    }
+
+    /// Plays a world to its end by estimates. Returns the result; none if the game exceeds its maximum length.
+    pub(crate) fn of_estimates<G: Estimate>(
+        seeds: Seeds,
+        random: RngStream,
+        game: &G,
+        state: &G::State,
+    ) -> Option<Outcome> {
+        Self::outcome(seeds, random, game, *state, |playout, state, chooser| {
+            playout.choose(game, state, chooser)
+        })
+    }
+
+    /// Plays a world to its end at random. Returns the result; none if the game exceeds its maximum length.
+    pub(crate) fn of_random<G: Estimate>(
+        seeds: Seeds,
+        random: RngStream,
+        game: &G,
+        state: &G::State,
+    ) -> Option<Outcome> {
+        Self::outcome(seeds, random, game, *state, |playout, state, chooser| {
+            playout.draw(game.legal(state, chooser))
+        })
+    }
+
+    fn outcome<G: Estimate>(
+        seeds: Seeds,
+        random: RngStream,
+        game: &G,
+        mut state: G::State,
+        choose: impl FnMut(&mut Self, &G::State, Seat) -> u8,
+    ) -> Option<Outcome> {
+        let mut playout = Self::seeded(seeds, G::TYPE.streams.len());
+        playout.random = Some(random);
+        playout.play_to_end(game, &mut state, choose);
+        game.outcome(&state)
     }
 
     /// Plays `action` of `seat` in this world, then plays to the end. Returns the value for `seat`.
@@ -122,34 +164,6 @@ impl Playout {
     /// Returns a random one of these actions.
     fn draw(&mut self, mut legal: ActionSet) -> u8 {
         self.random.get_or_insert_with(|| RngStream::new(self.seed, BOT_STREAM)).draw(&mut legal)
-    }
-}
-
-/// The rollout policy of a search that has its own evaluation: how a world is played to its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Rollout {
-    /// Every seat takes the action with its best estimate one ply ahead, or in a game without one a random legal action.
-    #[default]
-    Estimate,
-    /// Every seat takes a random legal action.
-    Random,
-}
-
-impl Rollout {
-    /// Plays this position to its end and returns the result; none if the game exceeds its maximum length. `seed` determines
-    /// the random outcomes and the random choices.
-    #[must_use]
-    pub fn play_out<G: Estimate>(self, game: &G, state: &G::State, seed: u64) -> Option<Outcome> {
-        // Not `seed` itself: the world may be sampled from it, and would then meet the same random numbers again.
-        let mut rng = RngStream::new(seed, BOT_STREAM);
-        let mut playout = Playout::seeded(Seeds::draw(&mut rng), G::TYPE.streams.len());
-        playout.random = Some(rng);
-        let mut state = *state;
-        playout.play_to_end(game, &mut state, |playout, state, chooser| match self {
-            Self::Estimate => playout.choose(game, state, chooser),
-            Self::Random => playout.draw(game.legal(state, chooser)),
-        });
-        game.outcome(&state)
     }
 }
 

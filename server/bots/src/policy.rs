@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use boardwire_kernel::{ActionSet, Game, Knowledge, RngStream};
+use boardwire_kernel::{ActionSet, RngStream};
 
 use crate::{DEFAULT_PLAYOUTS, MAX_PLAYOUTS, count};
 
@@ -15,7 +15,10 @@ pub trait Policy: fmt::Debug + Send + Sync {
     /// Returns the name that follows `policy:`.
     fn name(&self) -> &str;
 
-    /// Accepts a request: the view, and the legal actions, at least one.
+    /// Returns whether responses have a value.
+    fn has_values(&self) -> bool;
+
+    /// Accepts a request: the view, and the legal actions. Without an action, the response has no weights.
     fn submit(self: Arc<Self>, view: Vec<u8>, legal: ActionSet) -> Box<dyn PolicyRequest>;
 }
 
@@ -29,15 +32,17 @@ pub trait PolicyRequest: Send {
 }
 
 /// The response of a policy: weights of the legal actions.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ActionWeights {
-    /// The most preferred action.
+    /// The most preferred action; 0 without a legal action.
     pub best: u8,
     /// The weight of each legal action, ascending by index: proportional to its probability, with a sum of 1 to 2³² - 1.
     pub weights: Vec<u32>,
     /// The log-probability of each legal action, ascending by index, minus that of the best one: 0 or less, in 1/1024 nat.
     /// `i32::MIN` excludes the action.
     pub log_ratios: Vec<i32>,
+    /// The expected final margin of the seat over the best other seat, in points; none if the policy has no values.
+    pub value: Option<f32>,
 }
 
 /// How a bot chooses by [`ActionWeights`].
@@ -116,12 +121,16 @@ pub(crate) enum PolicyDecision {
 
 impl PolicyDecision {
     /// Submits the request immediately, so that the policy can batch simultaneous requests.
-    pub(crate) fn new<G: Game>(policy: &Arc<dyn Policy>, sampled: bool, knowledge: &Knowledge<G>) -> Self {
-        let legal = knowledge.legal();
+    pub(crate) fn new(
+        policy: &Arc<dyn Policy>,
+        sampled: bool,
+        legal: ActionSet,
+        view: impl FnOnce() -> Vec<u8>,
+    ) -> Self {
         if let (1, Some(only)) = (legal.len(), legal.lowest()) {
             return Self::Only(only);
         }
-        let request = Arc::clone(policy).submit(knowledge.view(), legal);
+        let request = Arc::clone(policy).submit(view(), legal);
         Self::Requested { request, legal, sampled, response: None }
     }
 

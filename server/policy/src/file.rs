@@ -12,12 +12,18 @@ use rten::{
 const INPUT: &str = "view";
 /// The name of the output: `float [rows, actions]`. Greater is better.
 const OUTPUT: &str = "logits";
+/// The name of the optional output of values: `float [rows]`.
+const VALUE: &str = "value";
+/// The metadata that states the points of margin in one unit of [`VALUE`].
+const VALUE_POINTS: &str = "boardwire.value";
 
 /// A network that reads views of one table and scores its actions.
 pub(crate) struct Model {
     graph: rten::Model,
     input: NodeId,
     output: NodeId,
+    /// The output of values with the points of margin in one unit, if the file states them.
+    value: Option<(NodeId, f32)>,
     /// The spec digest of its table.
     pub(crate) spec: String,
     /// The number of bytes of a view.
@@ -82,29 +88,75 @@ impl Model {
             Some([Dimension::Symbolic(_), Dimension::Fixed(bytes)]) => *bytes,
             other => return Err(format!("the input `{INPUT}` {shape}; got {other:?}")),
         };
-        let name = |id: &&NodeId| model.node_info(**id).and_then(|info| info.name()) == Some(OUTPUT);
-        let output = model.output_ids().iter().find(name);
-        let output = *output.ok_or_else(|| format!("it has no output named `{OUTPUT}`"))?;
-        Ok(Self { input: *input, output, spec, view_bytes, graph: model })
+        let output = output_named(&model, OUTPUT)?;
+        let value = match model.metadata().get(VALUE_POINTS) {
+            None => None,
+            Some(points) => Some((output_named(&model, VALUE)?, parse_points(points)?)),
+        };
+        Ok(Self { input: *input, output, value, spec, view_bytes, graph: model })
     }
 
-    /// Evaluates rows of views on the threads of `pool`. Returns the logits row by row, and their number per row.
-    pub(crate) fn logits(&self, views: Vec<u8>, pool: &Arc<ThreadPool>) -> Result<(Vec<f32>, usize), String> {
+    /// Returns whether the file states the unit of its values.
+    pub(crate) fn has_values(&self) -> bool {
+        self.value.is_some()
+    }
+
+    /// Evaluates rows of views on the threads of `pool`.
+    pub(crate) fn evaluate(&self, views: Vec<u8>, pool: &Arc<ThreadPool>) -> Result<Outputs, String> {
         let rows = views.len() / self.view_bytes;
         let views = Value::from_shape([rows, self.view_bytes], views).map_err(|error| error.to_string())?;
         // Without a pool, all evaluations of the process would share one.
         let options = RunOptions::default().with_thread_pool(Some(Arc::clone(pool)));
-        let run = self.graph.run_n(vec![(self.input, views.into())], [self.output], Some(options));
-        let [logits] = run.map_err(|error| format!("it cannot be evaluated: {error}"))?;
+        let mut outputs = vec![self.output];
+        outputs.extend(self.value.map(|(value, _)| value));
+        let run = self.graph.run(vec![(self.input, views.into())], &outputs, Some(options));
+        let mut run = run.map_err(|error| format!("it cannot be evaluated: {error}"))?.into_iter();
+        let logits = run.next().ok_or("it has no output")?;
         let kind = logits.dtype();
-        match logits.into_shape_vec::<f32, 2>() {
-            Ok(([given, actions], logits)) if given == rows && actions > 0 => Ok((logits, actions)),
+        let (logits, actions) = match logits.into_shape_vec::<f32, 2>() {
+            Ok(([given, actions], logits)) if given == rows && actions > 0 => (logits, actions),
             Ok((shape, _)) => {
-                Err(format!("`{OUTPUT}` of {rows} rows must be [{rows}, actions]; got {shape:?}"))
+                return Err(format!("`{OUTPUT}` of {rows} rows must be [{rows}, actions]; got {shape:?}"));
             }
             Err(_) => {
-                Err(format!("`{OUTPUT}` must be `float [rows, actions]`; got {kind:?} of another shape"))
+                return Err(format!(
+                    "`{OUTPUT}` must be `float [rows, actions]`; got {kind:?} of another shape"
+                ));
             }
-        }
+        };
+        let margins = match self.value.zip(run.next()) {
+            None => None,
+            Some(((_, points), values)) => match values.into_shape_vec::<f32, 1>() {
+                Ok(([given], values)) if given == rows => {
+                    Some(values.into_iter().map(|value| value * points).collect())
+                }
+                _ => return Err(format!("`{VALUE}` of {rows} rows must be `float [{rows}]`")),
+            },
+        };
+        Ok(Outputs { logits, actions, margins })
     }
+}
+
+/// The outputs for some rows of views.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Outputs {
+    /// The logits, row by row.
+    pub(crate) logits: Vec<f32>,
+    /// The number of logits in a row.
+    pub(crate) actions: usize,
+    /// The expected margin of each row in points, if the file states the unit of its values.
+    pub(crate) margins: Option<Vec<f32>>,
+}
+
+fn output_named(model: &rten::Model, name: &str) -> Result<NodeId, String> {
+    let has_name = |id: &&NodeId| model.node_info(**id).and_then(|info| info.name()) == Some(name);
+    let output = model.output_ids().iter().find(has_name);
+    output.copied().ok_or_else(|| format!("it has no output named `{name}`"))
+}
+
+fn parse_points(points: &str) -> Result<f32, String> {
+    let number = points.parse().ok().filter(|number: &f32| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| {
+        format!("`{VALUE_POINTS}` must be the points of margin in one unit of `{VALUE}`, a positive number; got `{points}`")
+    })
 }

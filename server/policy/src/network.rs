@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use boardwire_bots::{ActionWeights, Policy, PolicyRequest};
 use boardwire_kernel::{ActionSet, RngStream};
 
-use crate::file::Model;
+use crate::file::{Model, Outputs};
 use crate::softmax::softmax;
 use crate::workers::{JobError, Workers};
 
@@ -64,7 +64,7 @@ impl Network {
     }
 
     /// Returns the number of actions. It evaluates one view at two positions, first with empty rows, then with other rows.
-    /// The logits must be the same, or a response would depend on the other callers.
+    /// The outputs must be the same, or a response would depend on the other callers.
     fn check_rows_independent(&self) -> Result<usize, String> {
         let bytes = self.model.view_bytes;
         // Only zeros and ones: a greater byte may not be a valid id.
@@ -73,22 +73,25 @@ impl Network {
             (0..bytes).map(|_| u8::from(rng.below(2) == 1)).collect::<Vec<_>>()
         };
         let (view, other) = (random_view(0), random_view(1));
-        let logits_at = |place: usize, others: &[u8]| {
+        let outputs_at = |place: usize, others: &[u8]| {
             let mut views = others.repeat(BATCH_ROWS);
             views[place * bytes..][..bytes].copy_from_slice(&view);
-            let (logits, actions) = self.logits(views)?;
+            let Outputs { logits, actions, margins } = self.outputs(views)?;
             let own = logits[place * actions..][..actions].iter().map(|logit| logit.to_bits());
-            Ok::<Vec<u32>, String>(own.collect())
+            let margin = margins.map(|margins| margins[place].to_bits());
+            Ok::<(Vec<u32>, Option<u32>), String>((own.collect(), margin))
         };
-        let reference = logits_at(0, &vec![0; bytes])?;
+        let reference = outputs_at(0, &vec![0; bytes])?;
         // Neither the first nor the last row: it has other rows before it and after it.
-        if logits_at(BATCH_ROWS / 2 + 1, &other)? != reference {
-            return Err(
-                "`logits` of a row must depend only on its view, not on its position or on other rows"
-                    .to_owned(),
-            );
+        let other = outputs_at(BATCH_ROWS / 2 + 1, &other)?;
+        for (name, differs) in [("logits", other.0 != reference.0), ("value", other.1 != reference.1)] {
+            if differs {
+                return Err(format!(
+                    "`{name}` of a row must depend only on its view, not on its position or on other rows"
+                ));
+            }
         }
-        Ok(reference.len())
+        Ok(reference.0.len())
     }
 
     /// Returns the spec digest of its table.
@@ -121,12 +124,11 @@ impl Network {
             views.extend_from_slice(&request.view);
         }
         views.resize(BATCH_ROWS * self.model.view_bytes, 0);
-        match self.logits(views) {
-            Ok((logits, actions)) if actions == self.actions => {
-                for (request, logits) in requests.iter().zip(logits.chunks_exact(actions)) {
-                    request.set_response(
-                        softmax(logits, request.legal).map_err(|problem| self.failed(&problem)),
-                    );
+        match self.outputs(views) {
+            Ok(outputs) if outputs.actions == self.actions => {
+                for (row, request) in requests.iter().enumerate() {
+                    let response = response(&outputs, row, request.legal);
+                    request.set_response(response.map_err(|problem| self.failed(&problem)));
                 }
             }
             // The guard responds with an error.
@@ -144,7 +146,7 @@ impl Network {
     }
 
     /// Evaluates one batch of views.
-    fn logits(&self, views: Vec<u8>) -> Result<(Vec<f32>, usize), String> {
+    fn outputs(&self, views: Vec<u8>) -> Result<Outputs, String> {
         let slow = || format!("an evaluation takes longer than {:?}", self.workers.timeout());
         if self.has_timed_out_evaluation() {
             return Err(slow());
@@ -152,12 +154,12 @@ impl Network {
         let (model, guard) = (Arc::clone(&self.model), Arc::new(()));
         let running = Arc::downgrade(&guard);
         let run = self.workers.run(move |pool| {
-            let logits = model.logits(views, pool);
+            let outputs = model.evaluate(views, pool);
             drop(guard);
-            logits
+            outputs
         });
         match run {
-            Ok(logits) => logits,
+            Ok(outputs) => outputs,
             Err(JobError::Panicked) => Err("the evaluation panicked".to_owned()),
             Err(JobError::TimedOut) => {
                 self.timed_out.lock().unwrap_or_else(PoisonError::into_inner).push(running);
@@ -174,6 +176,13 @@ impl Network {
     }
 }
 
+/// Returns the response to a row of an evaluation.
+fn response(outputs: &Outputs, row: usize, legal: ActionSet) -> Response {
+    let weights = softmax(&outputs.logits[row * outputs.actions..][..outputs.actions], legal)?;
+    let value = outputs.margins.as_ref().map(|margins| margins[row]);
+    Ok(ActionWeights { value, ..weights })
+}
+
 impl fmt::Debug for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Network({})", self.name)
@@ -183,6 +192,10 @@ impl fmt::Debug for Network {
 impl Policy for Network {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn has_values(&self) -> bool {
+        self.model.has_values()
     }
 
     fn submit(self: Arc<Self>, view: Vec<u8>, legal: ActionSet) -> Box<dyn PolicyRequest> {

@@ -10,8 +10,12 @@ const NAT: f64 = 1024.0;
 
 /// Returns the softmax of the logits over the legal actions.
 ///
-/// An action less than 2⁻²⁴ times as likely as the best one has weight 0. A logit of minus infinity excludes its action.
+/// An action less than 2⁻²⁴ times as likely as the best one has weight 0. A logit of minus infinity excludes its action. Without
+/// a legal action there are no weights.
 pub(crate) fn softmax(logits: &[f32], legal: ActionSet) -> Result<ActionWeights, String> {
+    if legal.is_empty() {
+        return Ok(ActionWeights { best: 0, weights: Vec::new(), log_ratios: Vec::new(), value: None });
+    }
     let mut best: Option<(u8, f32)> = None;
     for action in legal {
         let logit = logits[usize::from(action)];
@@ -30,7 +34,7 @@ pub(crate) fn softmax(logits: &[f32], legal: ActionSet) -> Result<ActionWeights,
                 ((behind.exp() * BEST).round() as u32, (behind * NAT).round() as i32)
             };
             let (weights, log_ratios) = legal.iter().map(convert).unzip();
-            Ok(ActionWeights { best, weights, log_ratios })
+            Ok(ActionWeights { best, weights, log_ratios, value: None })
         }
         Some(_) | None => Err("the logit of every legal action is minus infinity".to_owned()),
     }
@@ -45,7 +49,8 @@ mod tests {
         let legal = ActionSet::from_iter([1_u8, 2, 4]);
         let logits = [9.0, 2.0_f32.ln(), 0.0, f32::NAN, f32::NEG_INFINITY];
         let (weights, log_ratios) = (vec![1 << 23, 1 << 22, 0], vec![0, -710, i32::MIN]);
-        assert_eq!(softmax(&logits, legal), Ok(ActionWeights { best: 1, weights, log_ratios }));
+        let expected = ActionWeights { best: 1, weights, log_ratios, value: None };
+        assert_eq!(softmax(&logits, legal), Ok(expected));
         let all: ActionSet = (0..=255_u8).collect();
         let flat = softmax(&[-3.0; 256], all).expect("they are numbers");
         assert_eq!((flat.best, flat.weights.iter().sum::<u32>()), (0, 1 << 31));

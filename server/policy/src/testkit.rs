@@ -16,6 +16,8 @@ pub struct Linear {
     pub bias: Vec<f32>,
     /// Whether to subtract the mean over all rows from the logits of each row, so that it depends on the other rows.
     pub subtracts_row_mean: bool,
+    /// Whether it has a second output, `value`: the mean of the logits of each row.
+    pub has_value: bool,
 }
 
 impl Linear {
@@ -30,6 +32,7 @@ impl Linear {
             weights: vec![0.0; view_bytes * actions],
             bias: vec![0.0; actions],
             subtracts_row_mean: false,
+            has_value: false,
         }
     }
 
@@ -39,6 +42,14 @@ impl Linear {
         let mut rng = RngStream::new(seed, 0);
         let mut number = || f32::from(u16::try_from(rng.below(2_001)).expect("it is small")) / 1_000.0 - 1.0;
         self.weights.iter_mut().chain(&mut self.bias).for_each(|weight| *weight = number() / 16.0);
+        self
+    }
+
+    /// Adds the output `value`, and states the points of margin in its unit.
+    #[must_use]
+    pub fn with_value(mut self, points: &str) -> Self {
+        self.has_value = true;
+        self.metadata.push(("boardwire.value".to_owned(), points.to_owned()));
         self
     }
 
@@ -54,7 +65,9 @@ impl Linear {
         };
         let to_float =
             Attribute { name: "to".to_owned(), int: i64::from(FLOAT), ints: vec![], kind: ATTRIBUTE_INT };
-        let over_rows = Attribute { name: "axes".to_owned(), int: 0, ints: vec![0], kind: ATTRIBUTE_INTS };
+        let over =
+            |axis| Attribute { name: "axes".to_owned(), int: 0, ints: vec![axis], kind: ATTRIBUTE_INTS };
+        let flat = Attribute { name: "keepdims".to_owned(), int: 0, ints: vec![], kind: ATTRIBUTE_INT };
         let mut nodes = vec![
             node("Cast", &["view"], "floats", vec![to_float]),
             node("MatMul", &["floats", "weights"], "products", vec![]),
@@ -66,8 +79,13 @@ impl Linear {
             ),
         ];
         if self.subtracts_row_mean {
-            nodes.push(node("ReduceMean", &["sums"], "mean", vec![over_rows]));
+            nodes.push(node("ReduceMean", &["sums"], "mean", vec![over(0)]));
             nodes.push(node("Sub", &["sums", "mean"], "logits", vec![]));
+        }
+        let mut output = vec![value("logits", FLOAT, Some(actions))];
+        if self.has_value {
+            nodes.push(node("ReduceMean", &["logits"], "value", vec![over(1), flat]));
+            output.push(value("value", FLOAT, None));
         }
         let graph = Graph {
             node: nodes,
@@ -76,8 +94,8 @@ impl Linear {
                 tensor("weights", &[bytes, actions], &self.weights),
                 tensor("bias", &[actions], &self.bias),
             ],
-            input: vec![value("view", UINT8, bytes)],
-            output: vec![value("logits", FLOAT, actions)],
+            input: vec![value("view", UINT8, Some(bytes))],
+            output,
         };
         let metadata = self.metadata.iter().cloned().map(|(key, value)| Entry { key, value });
         let opset = Opset { version: 17 };
@@ -99,11 +117,11 @@ fn size(size: usize) -> i64 {
     i64::try_from(size).expect("it is a size in memory")
 }
 
-/// Describes a tensor `[rows, columns]` with any number of rows.
-fn value(name: &str, kind: i32, columns: usize) -> ValueInfo {
-    let rows = Dimension { size: None, name: Some("rows".to_owned()) };
-    let columns = Dimension { size: Some(size(columns)), name: None };
-    let tensor = TensorType { kind, shape: Some(Shape { dimensions: vec![rows, columns] }) };
+/// Describes a tensor `[rows, columns]` or `[rows]` with any number of rows.
+fn value(name: &str, kind: i32, columns: Option<usize>) -> ValueInfo {
+    let mut dimensions = vec![Dimension { size: None, name: Some("rows".to_owned()) }];
+    dimensions.extend(columns.map(|columns| Dimension { size: Some(size(columns)), name: None }));
+    let tensor = TensorType { kind, shape: Some(Shape { dimensions }) };
     ValueInfo { name: name.to_owned(), kind: Some(Type { tensor: Some(tensor) }) }
 }
 

@@ -36,6 +36,7 @@ pub(crate) async fn answer(
         "BatchService/OpenBatch" => open(core, &read(request)?).await?.encode_to_vec(),
         CREATE_SEARCH => create_search(core, &read(request)?).await?.encode_to_vec(),
         "SearchService/Advance" => advance(core, &read(request)?).await?.encode_to_vec(),
+        "SearchService/Redeterminize" => redeterminize(core, &read(request)?).await?.encode_to_vec(),
         "SearchService/Rollout" => roll_out(core, &read(request)?).await?.encode_to_vec(),
         "SearchService/CloseSearch" => {
             core.release(&read::<v1::CloseSearchRequest>(request)?.search_id)?;
@@ -128,9 +129,19 @@ async fn advance(core: &Core, request: &v1::AdvanceRequest) -> Result<v1::Advanc
     Ok(v1::AdvanceResponse { step: Some(step) })
 }
 
+async fn redeterminize(
+    core: &Core,
+    request: &v1::RedeterminizeRequest,
+) -> Result<v1::RedeterminizeResponse, Error> {
+    let search = core.search(&request.search_id)?;
+    let (worlds, into) = messages::redeterminized(request)?;
+    let step = search.redeterminize(worlds, into, request.seed.unwrap_or_else(seed)).await?;
+    Ok(v1::RedeterminizeResponse { step: Some(step) })
+}
+
 async fn roll_out(core: &Core, request: &v1::RolloutRequest) -> Result<v1::RolloutResponse, Error> {
     let search = core.search(&request.search_id)?;
-    let (worlds, playouts, rollout) = messages::playouts(request)?;
+    let (worlds, playouts, rollout) = messages::playouts(&core.tables, &search, request)?;
     let seed = request.seed.unwrap_or_else(seed);
     let rewards = search.roll_out(&worlds, playouts, rollout, seed).await?;
     Ok(v1::RolloutResponse { reward: messages::rewards(&rewards) })

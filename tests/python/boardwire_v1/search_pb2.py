@@ -26,7 +26,7 @@ from boardwire_v1 import batch_pb2 as boardwire_dot_v1_dot_batch__pb2
 from boardwire_v1 import match_pb2 as boardwire_dot_v1_dot_match__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x62oardwire/v1/search.proto\x12\x0c\x62oardwire.v1\x1a\x18\x62oardwire/v1/batch.proto\x1a\x18\x62oardwire/v1/match.proto\"\xfb\x01\n\x13\x43reateSearchRequest\x12\x12\n\x08match_id\x18\x01 \x01(\tH\x00\x12\x12\n\x08\x62\x61tch_id\x18\x02 \x01(\tH\x00\x12\x0c\n\x04mask\x18\x03 \x01(\x0c\x12\x0e\n\x06worlds\x18\x04 \x01(\r\x12\x0e\n\x06places\x18\x05 \x01(\r\x12\x11\n\x04seed\x18\x06 \x01(\x06H\x01\x88\x01\x01\x12(\n\x06reward\x18\x07 \x01(\x0e\x32\x18.boardwire.v1.RewardKind\x12\x13\n\x0bskip_forced\x18\x08 \x01(\x08\x12\x19\n\x11max_message_bytes\x18\t \x01(\r\x12\x12\n\nrequest_id\x18\n \x01(\tB\x04\n\x02ofB\x07\n\x05_seed\"^\n\x14\x43reateSearchResponse\x12$\n\x06search\x18\x01 \x01(\x0b\x32\x14.boardwire.v1.Search\x12 \n\x04step\x18\x02 \x01(\x0b\x32\x12.boardwire.v1.Step\"R\n\x0e\x41\x64vanceRequest\x12\x11\n\tsearch_id\x18\x01 \x01(\t\x12\x0e\n\x06worlds\x18\x02 \x01(\x0c\x12\x0f\n\x07\x61\x63tions\x18\x03 \x01(\x0c\x12\x0c\n\x04into\x18\x04 \x01(\x0c\"3\n\x0f\x41\x64vanceResponse\x12 \n\x04step\x18\x01 \x01(\x0b\x32\x12.boardwire.v1.Step\"\x8e\x01\n\x0eRolloutRequest\x12\x11\n\tsearch_id\x18\x01 \x01(\t\x12\x0e\n\x06worlds\x18\x02 \x01(\x0c\x12\x10\n\x08playouts\x18\x03 \x01(\r\x12+\n\x06policy\x18\x04 \x01(\x0e\x32\x1b.boardwire.v1.RolloutPolicy\x12\x11\n\x04seed\x18\x05 \x01(\x06H\x00\x88\x01\x01\x42\x07\n\x05_seed\"!\n\x0fRolloutResponse\x12\x0e\n\x06reward\x18\x01 \x01(\x0c\"\'\n\x12\x43loseSearchRequest\x12\x11\n\tsearch_id\x18\x01 \x01(\t\"\x15\n\x13\x43loseSearchResponse\"\xbf\x02\n\x06Search\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x32\n\x07options\x18\x03 \x03(\x0b\x32!.boardwire.v1.Search.OptionsEntry\x12\r\n\x05seats\x18\x04 \x01(\r\x12\x0e\n\x06worlds\x18\x05 \x01(\r\x12\x0e\n\x06places\x18\x06 \x01(\r\x12\x0c\n\x04seed\x18\x07 \x01(\x06\x12(\n\x06reward\x18\x08 \x01(\x0e\x32\x18.boardwire.v1.RewardKind\x12\x13\n\x0bskip_forced\x18\t \x01(\x08\x12\x12\n\nview_bytes\x18\n \x01(\r\x12\x12\n\nmask_bytes\x18\x0b \x01(\r\x12\x13\n\x0bspec_digest\x18\x0c \x01(\t\x1a.\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01*g\n\rRolloutPolicy\x12\x1e\n\x1aROLLOUT_POLICY_UNSPECIFIED\x10\x00\x12\x1b\n\x17ROLLOUT_POLICY_ESTIMATE\x10\x01\x12\x19\n\x15ROLLOUT_POLICY_RANDOM\x10\x02\x32\xca\x02\n\rSearchService\x12U\n\x0c\x43reateSearch\x12!.boardwire.v1.CreateSearchRequest\x1a\".boardwire.v1.CreateSearchResponse\x12\x46\n\x07\x41\x64vance\x12\x1c.boardwire.v1.AdvanceRequest\x1a\x1d.boardwire.v1.AdvanceResponse\x12\x46\n\x07Rollout\x12\x1c.boardwire.v1.RolloutRequest\x1a\x1d.boardwire.v1.RolloutResponse\x12R\n\x0b\x43loseSearch\x12 .boardwire.v1.CloseSearchRequest\x1a!.boardwire.v1.CloseSearchResponseB.\n\x10\x63om.boardwire.v1P\x01Z\x18\x62oardwire/v1;boardwirev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x62oardwire/v1/search.proto\x12\x0c\x62oardwire.v1\x1a\x18\x62oardwire/v1/batch.proto\x1a\x18\x62oardwire/v1/match.proto\"\xfb\x01\n\x13\x43reateSearchRequest\x12\x12\n\x08match_id\x18\x01 \x01(\tH\x00\x12\x12\n\x08\x62\x61tch_id\x18\x02 \x01(\tH\x00\x12\x0c\n\x04mask\x18\x03 \x01(\x0c\x12\x0e\n\x06worlds\x18\x04 \x01(\r\x12\x0e\n\x06places\x18\x05 \x01(\r\x12\x11\n\x04seed\x18\x06 \x01(\x06H\x01\x88\x01\x01\x12(\n\x06reward\x18\x07 \x01(\x0e\x32\x18.boardwire.v1.RewardKind\x12\x13\n\x0bskip_forced\x18\x08 \x01(\x08\x12\x19\n\x11max_message_bytes\x18\t \x01(\r\x12\x12\n\nrequest_id\x18\n \x01(\tB\x04\n\x02ofB\x07\n\x05_seed\"^\n\x14\x43reateSearchResponse\x12$\n\x06search\x18\x01 \x01(\x0b\x32\x14.boardwire.v1.Search\x12 \n\x04step\x18\x02 \x01(\x0b\x32\x12.boardwire.v1.Step\"R\n\x0e\x41\x64vanceRequest\x12\x11\n\tsearch_id\x18\x01 \x01(\t\x12\x0e\n\x06worlds\x18\x02 \x01(\x0c\x12\x0f\n\x07\x61\x63tions\x18\x03 \x01(\x0c\x12\x0c\n\x04into\x18\x04 \x01(\x0c\"3\n\x0f\x41\x64vanceResponse\x12 \n\x04step\x18\x01 \x01(\x0b\x32\x12.boardwire.v1.Step\"c\n\x14RedeterminizeRequest\x12\x11\n\tsearch_id\x18\x01 \x01(\t\x12\x0e\n\x06worlds\x18\x02 \x01(\x0c\x12\x0c\n\x04into\x18\x03 \x01(\x0c\x12\x11\n\x04seed\x18\x04 \x01(\x06H\x00\x88\x01\x01\x42\x07\n\x05_seed\"9\n\x15RedeterminizeResponse\x12 \n\x04step\x18\x01 \x01(\x0b\x32\x12.boardwire.v1.Step\"\x8f\x01\n\x0eRolloutRequest\x12\x11\n\tsearch_id\x18\x01 \x01(\t\x12\x0e\n\x06worlds\x18\x02 \x01(\x0c\x12\x10\n\x08playouts\x18\x03 \x01(\r\x12\x0e\n\x06policy\x18\x04 \x01(\t\x12\x11\n\x04seed\x18\x05 \x01(\x06H\x00\x88\x01\x01\x12\x12\n\x05plies\x18\x06 \x01(\rH\x01\x88\x01\x01\x42\x07\n\x05_seedB\x08\n\x06_plies\"!\n\x0fRolloutResponse\x12\x0e\n\x06reward\x18\x01 \x01(\x0c\"\'\n\x12\x43loseSearchRequest\x12\x11\n\tsearch_id\x18\x01 \x01(\t\"\x15\n\x13\x43loseSearchResponse\"\xbf\x02\n\x06Search\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x32\n\x07options\x18\x03 \x03(\x0b\x32!.boardwire.v1.Search.OptionsEntry\x12\r\n\x05seats\x18\x04 \x01(\r\x12\x0e\n\x06worlds\x18\x05 \x01(\r\x12\x0e\n\x06places\x18\x06 \x01(\r\x12\x0c\n\x04seed\x18\x07 \x01(\x06\x12(\n\x06reward\x18\x08 \x01(\x0e\x32\x18.boardwire.v1.RewardKind\x12\x13\n\x0bskip_forced\x18\t \x01(\x08\x12\x12\n\nview_bytes\x18\n \x01(\r\x12\x12\n\nmask_bytes\x18\x0b \x01(\r\x12\x13\n\x0bspec_digest\x18\x0c \x01(\t\x1a.\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x32\xa4\x03\n\rSearchService\x12U\n\x0c\x43reateSearch\x12!.boardwire.v1.CreateSearchRequest\x1a\".boardwire.v1.CreateSearchResponse\x12\x46\n\x07\x41\x64vance\x12\x1c.boardwire.v1.AdvanceRequest\x1a\x1d.boardwire.v1.AdvanceResponse\x12X\n\rRedeterminize\x12\".boardwire.v1.RedeterminizeRequest\x1a#.boardwire.v1.RedeterminizeResponse\x12\x46\n\x07Rollout\x12\x1c.boardwire.v1.RolloutRequest\x1a\x1d.boardwire.v1.RolloutResponse\x12R\n\x0b\x43loseSearch\x12 .boardwire.v1.CloseSearchRequest\x1a!.boardwire.v1.CloseSearchResponseB.\n\x10\x63om.boardwire.v1P\x01Z\x18\x62oardwire/v1;boardwirev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,8 +36,6 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'\n\020com.boardwire.v1P\001Z\030boardwire/v1;boardwirev1'
   _globals['_SEARCH_OPTIONSENTRY']._loaded_options = None
   _globals['_SEARCH_OPTIONSENTRY']._serialized_options = b'8\001'
-  _globals['_ROLLOUTPOLICY']._serialized_start=1148
-  _globals['_ROLLOUTPOLICY']._serialized_end=1251
   _globals['_CREATESEARCHREQUEST']._serialized_start=96
   _globals['_CREATESEARCHREQUEST']._serialized_end=347
   _globals['_CREATESEARCHRESPONSE']._serialized_start=349
@@ -46,18 +44,22 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ADVANCEREQUEST']._serialized_end=527
   _globals['_ADVANCERESPONSE']._serialized_start=529
   _globals['_ADVANCERESPONSE']._serialized_end=580
-  _globals['_ROLLOUTREQUEST']._serialized_start=583
-  _globals['_ROLLOUTREQUEST']._serialized_end=725
-  _globals['_ROLLOUTRESPONSE']._serialized_start=727
-  _globals['_ROLLOUTRESPONSE']._serialized_end=760
-  _globals['_CLOSESEARCHREQUEST']._serialized_start=762
-  _globals['_CLOSESEARCHREQUEST']._serialized_end=801
-  _globals['_CLOSESEARCHRESPONSE']._serialized_start=803
-  _globals['_CLOSESEARCHRESPONSE']._serialized_end=824
-  _globals['_SEARCH']._serialized_start=827
-  _globals['_SEARCH']._serialized_end=1146
-  _globals['_SEARCH_OPTIONSENTRY']._serialized_start=1100
-  _globals['_SEARCH_OPTIONSENTRY']._serialized_end=1146
-  _globals['_SEARCHSERVICE']._serialized_start=1254
-  _globals['_SEARCHSERVICE']._serialized_end=1584
+  _globals['_REDETERMINIZEREQUEST']._serialized_start=582
+  _globals['_REDETERMINIZEREQUEST']._serialized_end=681
+  _globals['_REDETERMINIZERESPONSE']._serialized_start=683
+  _globals['_REDETERMINIZERESPONSE']._serialized_end=740
+  _globals['_ROLLOUTREQUEST']._serialized_start=743
+  _globals['_ROLLOUTREQUEST']._serialized_end=886
+  _globals['_ROLLOUTRESPONSE']._serialized_start=888
+  _globals['_ROLLOUTRESPONSE']._serialized_end=921
+  _globals['_CLOSESEARCHREQUEST']._serialized_start=923
+  _globals['_CLOSESEARCHREQUEST']._serialized_end=962
+  _globals['_CLOSESEARCHRESPONSE']._serialized_start=964
+  _globals['_CLOSESEARCHRESPONSE']._serialized_end=985
+  _globals['_SEARCH']._serialized_start=988
+  _globals['_SEARCH']._serialized_end=1307
+  _globals['_SEARCH_OPTIONSENTRY']._serialized_start=1261
+  _globals['_SEARCH_OPTIONSENTRY']._serialized_end=1307
+  _globals['_SEARCHSERVICE']._serialized_start=1310
+  _globals['_SEARCHSERVICE']._serialized_end=1730
 # @@protoc_insertion_point(module_scope)

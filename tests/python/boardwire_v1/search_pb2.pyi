@@ -13,39 +13,10 @@ import builtins
 import collections.abc
 import google.protobuf.descriptor
 import google.protobuf.internal.containers
-import google.protobuf.internal.enum_type_wrapper
 import google.protobuf.message
-import sys
 import typing
 
-if sys.version_info >= (3, 10):
-    import typing as typing_extensions
-else:
-    import typing_extensions
-
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
-
-class _RolloutPolicy:
-    ValueType = typing.NewType("ValueType", builtins.int)
-    V: typing_extensions.TypeAlias = ValueType
-
-class _RolloutPolicyEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_RolloutPolicy.ValueType], builtins.type):
-    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
-    ROLLOUT_POLICY_UNSPECIFIED: _RolloutPolicy.ValueType  # 0
-    ROLLOUT_POLICY_ESTIMATE: _RolloutPolicy.ValueType  # 1
-    """Each seat takes the action with the best one-ply estimate, as in the playouts of `mc`."""
-    ROLLOUT_POLICY_RANDOM: _RolloutPolicy.ValueType  # 2
-    """Each seat takes a random legal action."""
-
-class RolloutPolicy(_RolloutPolicy, metaclass=_RolloutPolicyEnumTypeWrapper):
-    """How a rollout plays worlds to their end."""
-
-ROLLOUT_POLICY_UNSPECIFIED: RolloutPolicy.ValueType  # 0
-ROLLOUT_POLICY_ESTIMATE: RolloutPolicy.ValueType  # 1
-"""Each seat takes the action with the best one-ply estimate, as in the playouts of `mc`."""
-ROLLOUT_POLICY_RANDOM: RolloutPolicy.ValueType  # 2
-"""Each seat takes a random legal action."""
-global___RolloutPolicy = RolloutPolicy
 
 @typing.final
 class CreateSearchRequest(google.protobuf.message.Message):
@@ -175,6 +146,54 @@ class AdvanceResponse(google.protobuf.message.Message):
 global___AdvanceResponse = AdvanceResponse
 
 @typing.final
+class RedeterminizeRequest(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SEARCH_ID_FIELD_NUMBER: builtins.int
+    WORLDS_FIELD_NUMBER: builtins.int
+    INTO_FIELD_NUMBER: builtins.int
+    SEED_FIELD_NUMBER: builtins.int
+    search_id: builtins.str
+    worlds: builtins.bytes
+    """uint32[n]: the places of the worlds, one in each row."""
+    into: builtins.bytes
+    """As in AdvanceRequest. With it, `worlds` may repeat a place, and each of its rows is another sample."""
+    seed: builtins.int
+    """The seed that determines the samples, row by row, and the chance events in each. If absent, the server draws one."""
+    def __init__(
+        self,
+        *,
+        search_id: builtins.str = ...,
+        worlds: builtins.bytes = ...,
+        into: builtins.bytes = ...,
+        seed: builtins.int | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_seed", b"_seed", "seed", b"seed"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_seed", b"_seed", "into", b"into", "search_id", b"search_id", "seed", b"seed", "worlds", b"worlds"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_seed", b"_seed"]) -> typing.Literal["seed"] | None: ...
+
+global___RedeterminizeRequest = RedeterminizeRequest
+
+@typing.final
+class RedeterminizeResponse(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    STEP_FIELD_NUMBER: builtins.int
+    @property
+    def step(self) -> boardwire_v1.batch_pb2.Step:
+        """A row for each row of the request. `ply` counts from this sampling. From now on, each world counts as sampled for the seat of its row."""
+
+    def __init__(
+        self,
+        *,
+        step: boardwire_v1.batch_pb2.Step | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["step", b"step"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["step", b"step"]) -> None: ...
+
+global___RedeterminizeResponse = RedeterminizeResponse
+
+@typing.final
 class RolloutRequest(google.protobuf.message.Message):
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -183,15 +202,23 @@ class RolloutRequest(google.protobuf.message.Message):
     PLAYOUTS_FIELD_NUMBER: builtins.int
     POLICY_FIELD_NUMBER: builtins.int
     SEED_FIELD_NUMBER: builtins.int
+    PLIES_FIELD_NUMBER: builtins.int
     search_id: builtins.str
     worlds: builtins.bytes
     """uint32[n]: the places of the worlds, one in each row."""
     playouts: builtins.int
     """The number of playouts of each world; 0 for 1. At most 65536 for all rows together."""
-    policy: global___RolloutPolicy.ValueType
+    policy: builtins.str
+    """The policy of all seats: `estimate` takes the action with the best one-ply estimate, as in the playouts of `mc`; `random` takes a random legal
+    action; `policy:NAME` and `policy:NAME:argmax` follow a policy that the server was started with. Empty for `estimate`.
+    """
     seed: builtins.int
     """The seed of chance events. If absent, the server draws one. Playout j has the same chance events in all copies of a world: compare actions in
     copies of one world, and average over worlds.
+    """
+    plies: builtins.int
+    """The maximum number of decisions in a playout, by all seats together; 0 values the worlds as they are. If a playout is not over then, it counts the
+    values of its last position. If absent, playouts run to their end. Allowed only for a policy with values, in a search with REWARD_KIND_MARGIN.
     """
     def __init__(
         self,
@@ -199,11 +226,15 @@ class RolloutRequest(google.protobuf.message.Message):
         search_id: builtins.str = ...,
         worlds: builtins.bytes = ...,
         playouts: builtins.int = ...,
-        policy: global___RolloutPolicy.ValueType = ...,
+        policy: builtins.str = ...,
         seed: builtins.int | None = ...,
+        plies: builtins.int | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_seed", b"_seed", "seed", b"seed"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_seed", b"_seed", "playouts", b"playouts", "policy", b"policy", "search_id", b"search_id", "seed", b"seed", "worlds", b"worlds"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_plies", b"_plies", "_seed", b"_seed", "plies", b"plies", "seed", b"seed"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_plies", b"_plies", "_seed", b"_seed", "playouts", b"playouts", "plies", b"plies", "policy", b"policy", "search_id", b"search_id", "seed", b"seed", "worlds", b"worlds"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_plies", b"_plies"]) -> typing.Literal["plies"] | None: ...
+    @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_seed", b"_seed"]) -> typing.Literal["seed"] | None: ...
 
 global___RolloutRequest = RolloutRequest
@@ -214,7 +245,9 @@ class RolloutResponse(google.protobuf.message.Message):
 
     REWARD_FIELD_NUMBER: builtins.int
     reward: builtins.bytes
-    """float32[n, seats]: the mean reward of each seat in seat order; a truncated playout counts 0."""
+    """float32[n, seats]: the mean reward of each seat in seat order. A truncated playout counts 0. A playout that ended by `plies` counts for each seat
+    the margin that the policy expects from the seat's view; for a seat that owes no decision in a game of two, the negative margin of the other.
+    """
     def __init__(
         self,
         *,

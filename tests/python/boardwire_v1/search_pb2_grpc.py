@@ -29,9 +29,10 @@ class SearchServiceStub(object):
     """Searches for seats of matches and owners of batches. A call that fails changes nothing. All calls of a search need the token that it was created
     with, as `authorization: Bearer TOKEN`. Calls for one search wait for each other, except Rollout.
 
-    method       a world continues     a world is over
-    Advance      makes the decision    WORLD_OVER
-    Rollout      plays it to its end   takes its result
+    method         a world continues                      a world is over
+    Advance        makes the decision                     WORLD_OVER
+    Redeterminize  samples what its seat does not know    WORLD_OVER
+    Rollout        plays a copy of it                     takes its result
     """
 
     def __init__(self, channel):
@@ -50,6 +51,11 @@ class SearchServiceStub(object):
                 request_serializer=boardwire_dot_v1_dot_search__pb2.AdvanceRequest.SerializeToString,
                 response_deserializer=boardwire_dot_v1_dot_search__pb2.AdvanceResponse.FromString,
                 _registered_method=True)
+        self.Redeterminize = channel.unary_unary(
+                '/boardwire.v1.SearchService/Redeterminize',
+                request_serializer=boardwire_dot_v1_dot_search__pb2.RedeterminizeRequest.SerializeToString,
+                response_deserializer=boardwire_dot_v1_dot_search__pb2.RedeterminizeResponse.FromString,
+                _registered_method=True)
         self.Rollout = channel.unary_unary(
                 '/boardwire.v1.SearchService/Rollout',
                 request_serializer=boardwire_dot_v1_dot_search__pb2.RolloutRequest.SerializeToString,
@@ -66,9 +72,10 @@ class SearchServiceServicer(object):
     """Searches for seats of matches and owners of batches. A call that fails changes nothing. All calls of a search need the token that it was created
     with, as `authorization: Bearer TOKEN`. Calls for one search wait for each other, except Rollout.
 
-    method       a world continues     a world is over
-    Advance      makes the decision    WORLD_OVER
-    Rollout      plays it to its end   takes its result
+    method         a world continues                      a world is over
+    Advance        makes the decision                     WORLD_OVER
+    Redeterminize  samples what its seat does not know    WORLD_OVER
+    Rollout        plays a copy of it                     takes its result
     """
 
     def CreateSearch(self, request, context):
@@ -88,8 +95,16 @@ class SearchServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Redeterminize(self, request, context):
+        """Samples worlds again: each from what the deciding seat of a world knows there, in its place or in another. Not safe to retry if `into` is empty.
+        Fails with WORLD_OVER for the first such row.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Rollout(self, request, context):
-        """Plays copies of worlds to their end, each several times, and returns the mean rewards. Safe to retry with `seed`.
+        """Plays copies of worlds, each several times, and returns the mean rewards. Safe to retry with `seed`. Fails with BOT_FAILED if the policy fails.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -115,6 +130,11 @@ def add_SearchServiceServicer_to_server(servicer, server):
                     request_deserializer=boardwire_dot_v1_dot_search__pb2.AdvanceRequest.FromString,
                     response_serializer=boardwire_dot_v1_dot_search__pb2.AdvanceResponse.SerializeToString,
             ),
+            'Redeterminize': grpc.unary_unary_rpc_method_handler(
+                    servicer.Redeterminize,
+                    request_deserializer=boardwire_dot_v1_dot_search__pb2.RedeterminizeRequest.FromString,
+                    response_serializer=boardwire_dot_v1_dot_search__pb2.RedeterminizeResponse.SerializeToString,
+            ),
             'Rollout': grpc.unary_unary_rpc_method_handler(
                     servicer.Rollout,
                     request_deserializer=boardwire_dot_v1_dot_search__pb2.RolloutRequest.FromString,
@@ -137,9 +157,10 @@ class SearchService(object):
     """Searches for seats of matches and owners of batches. A call that fails changes nothing. All calls of a search need the token that it was created
     with, as `authorization: Bearer TOKEN`. Calls for one search wait for each other, except Rollout.
 
-    method       a world continues     a world is over
-    Advance      makes the decision    WORLD_OVER
-    Rollout      plays it to its end   takes its result
+    method         a world continues                      a world is over
+    Advance        makes the decision                     WORLD_OVER
+    Redeterminize  samples what its seat does not know    WORLD_OVER
+    Rollout        plays a copy of it                     takes its result
     """
 
     @staticmethod
@@ -186,6 +207,33 @@ class SearchService(object):
             '/boardwire.v1.SearchService/Advance',
             boardwire_dot_v1_dot_search__pb2.AdvanceRequest.SerializeToString,
             boardwire_dot_v1_dot_search__pb2.AdvanceResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Redeterminize(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/boardwire.v1.SearchService/Redeterminize',
+            boardwire_dot_v1_dot_search__pb2.RedeterminizeRequest.SerializeToString,
+            boardwire_dot_v1_dot_search__pb2.RedeterminizeResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -25,9 +25,10 @@ class SearchServiceStub:
     """Searches for seats of matches and owners of batches. A call that fails changes nothing. All calls of a search need the token that it was created
     with, as `authorization: Bearer TOKEN`. Calls for one search wait for each other, except Rollout.
 
-      method       a world continues     a world is over
-      Advance      makes the decision    WORLD_OVER
-      Rollout      plays it to its end   takes its result
+      method         a world continues                      a world is over
+      Advance        makes the decision                     WORLD_OVER
+      Redeterminize  samples what its seat does not know    WORLD_OVER
+      Rollout        plays a copy of it                     takes its result
     """
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
@@ -48,11 +49,19 @@ class SearchServiceStub:
     WORLD_ACTION_OUT_OF_RANGE or WORLD_OVER for the first such row.
     """
 
+    Redeterminize: grpc.UnaryUnaryMultiCallable[
+        boardwire_v1.search_pb2.RedeterminizeRequest,
+        boardwire_v1.search_pb2.RedeterminizeResponse,
+    ]
+    """Samples worlds again: each from what the deciding seat of a world knows there, in its place or in another. Not safe to retry if `into` is empty.
+    Fails with WORLD_OVER for the first such row.
+    """
+
     Rollout: grpc.UnaryUnaryMultiCallable[
         boardwire_v1.search_pb2.RolloutRequest,
         boardwire_v1.search_pb2.RolloutResponse,
     ]
-    """Plays copies of worlds to their end, each several times, and returns the mean rewards. Safe to retry with `seed`."""
+    """Plays copies of worlds, each several times, and returns the mean rewards. Safe to retry with `seed`. Fails with BOT_FAILED if the policy fails."""
 
     CloseSearch: grpc.UnaryUnaryMultiCallable[
         boardwire_v1.search_pb2.CloseSearchRequest,
@@ -64,9 +73,10 @@ class SearchServiceAsyncStub:
     """Searches for seats of matches and owners of batches. A call that fails changes nothing. All calls of a search need the token that it was created
     with, as `authorization: Bearer TOKEN`. Calls for one search wait for each other, except Rollout.
 
-      method       a world continues     a world is over
-      Advance      makes the decision    WORLD_OVER
-      Rollout      plays it to its end   takes its result
+      method         a world continues                      a world is over
+      Advance        makes the decision                     WORLD_OVER
+      Redeterminize  samples what its seat does not know    WORLD_OVER
+      Rollout        plays a copy of it                     takes its result
     """
 
     CreateSearch: grpc.aio.UnaryUnaryMultiCallable[
@@ -86,11 +96,19 @@ class SearchServiceAsyncStub:
     WORLD_ACTION_OUT_OF_RANGE or WORLD_OVER for the first such row.
     """
 
+    Redeterminize: grpc.aio.UnaryUnaryMultiCallable[
+        boardwire_v1.search_pb2.RedeterminizeRequest,
+        boardwire_v1.search_pb2.RedeterminizeResponse,
+    ]
+    """Samples worlds again: each from what the deciding seat of a world knows there, in its place or in another. Not safe to retry if `into` is empty.
+    Fails with WORLD_OVER for the first such row.
+    """
+
     Rollout: grpc.aio.UnaryUnaryMultiCallable[
         boardwire_v1.search_pb2.RolloutRequest,
         boardwire_v1.search_pb2.RolloutResponse,
     ]
-    """Plays copies of worlds to their end, each several times, and returns the mean rewards. Safe to retry with `seed`."""
+    """Plays copies of worlds, each several times, and returns the mean rewards. Safe to retry with `seed`. Fails with BOT_FAILED if the policy fails."""
 
     CloseSearch: grpc.aio.UnaryUnaryMultiCallable[
         boardwire_v1.search_pb2.CloseSearchRequest,
@@ -102,9 +120,10 @@ class SearchServiceServicer(metaclass=abc.ABCMeta):
     """Searches for seats of matches and owners of batches. A call that fails changes nothing. All calls of a search need the token that it was created
     with, as `authorization: Bearer TOKEN`. Calls for one search wait for each other, except Rollout.
 
-      method       a world continues     a world is over
-      Advance      makes the decision    WORLD_OVER
-      Rollout      plays it to its end   takes its result
+      method         a world continues                      a world is over
+      Advance        makes the decision                     WORLD_OVER
+      Redeterminize  samples what its seat does not know    WORLD_OVER
+      Rollout        plays a copy of it                     takes its result
     """
 
     @abc.abstractmethod
@@ -129,12 +148,22 @@ class SearchServiceServicer(metaclass=abc.ABCMeta):
         """
 
     @abc.abstractmethod
+    def Redeterminize(
+        self,
+        request: boardwire_v1.search_pb2.RedeterminizeRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[boardwire_v1.search_pb2.RedeterminizeResponse, collections.abc.Awaitable[boardwire_v1.search_pb2.RedeterminizeResponse]]:
+        """Samples worlds again: each from what the deciding seat of a world knows there, in its place or in another. Not safe to retry if `into` is empty.
+        Fails with WORLD_OVER for the first such row.
+        """
+
+    @abc.abstractmethod
     def Rollout(
         self,
         request: boardwire_v1.search_pb2.RolloutRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire_v1.search_pb2.RolloutResponse, collections.abc.Awaitable[boardwire_v1.search_pb2.RolloutResponse]]:
-        """Plays copies of worlds to their end, each several times, and returns the mean rewards. Safe to retry with `seed`."""
+        """Plays copies of worlds, each several times, and returns the mean rewards. Safe to retry with `seed`. Fails with BOT_FAILED if the policy fails."""
 
     @abc.abstractmethod
     def CloseSearch(

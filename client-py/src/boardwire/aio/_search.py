@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from .._spec import GameSpec
-from .._types import BatchStep, Reward, RolloutPolicy
+from .._types import BatchStep, Reward
 from ..errors import LOST
 from ._connection import ATTEMPTS, MESSAGE_BYTES, Closing, Connection, lease
 
@@ -42,7 +42,7 @@ class Search(Closing):
         places: The number of places.
         seed: The seed that determines the worlds and their luck.
         shown: The rows of the worlds as they were sampled, as in every step of the search. `seat` is the seat
-            that the world was sampled for while it owes a decision, else the lowest seat that owes one, or
+            that the world was last sampled for while it owes a decision, else the lowest that owes one, or
             255 when the world is over. `view` is the view of `seat`; when the world is over, it is the view
             of the seat that it was sampled for. `ply` counts the actions applied since the sampling.
     """
@@ -98,38 +98,86 @@ class Search(Closing):
         step: BatchStep = self._shape.step(answer["step"])
         return step
 
+    async def redeterminize(
+        self,
+        worlds: ArrayLike,
+        *,
+        into: ArrayLike | None = None,
+        seed: SupportsIndex | None = None,
+        timeout: float | None = SEARCH_SECONDS,
+    ) -> BatchStep:
+        """Samples worlds again: each from what the deciding seat of a world knows there.
+
+        So that seat does not choose by what only the seat of the search knows, such as its hand. The samples
+        depend on the world alone, so they do not reveal the true state either.
+
+        Args:
+            worlds: `int[n]`, the places of the worlds; all different, unless `into` is given.
+            into: `int[n]`, the places of the samples, all different. Without it, they replace their worlds.
+            seed: The seed of the samples and their luck; the server draws one by default.
+            timeout: Seconds; None for no limit.
+
+        Returns:
+            The rows of the samples, in the order of the arguments. `ply` counts from this sampling.
+
+        Raises:
+            EpisodeOver: A world is over; nothing was sampled.
+            InvalidRequest: A place does not exist, is empty, or is named twice; nothing was sampled.
+        """
+        request = {
+            "search_id": self.id,
+            "worlds": _column(worlds, "<u4", "worlds"),
+            "into": b"" if into is None else _column(into, "<u4", "into"),
+            "seed": seed,
+        }
+        answer = await self._connection.call(
+            "SearchService/Redeterminize", request, timeout=timeout, token=self._token, advice=_SEARCH_ENDS
+        )
+        step: BatchStep = self._shape.step(answer["step"])
+        return step
+
     async def rollout(
         self,
         worlds: ArrayLike,
         *,
         playouts: int = 1,
-        policy: RolloutPolicy = "estimate",
+        policy: str = "estimate",
+        plies: int | None = None,
         seed: SupportsIndex | None = None,
         timeout: float | None = SEARCH_SECONDS,
     ) -> NDArray[np.float32]:
-        """Plays copies of worlds to the end on the server, and returns the mean rewards.
+        """Plays copies of worlds on the server, to the end or for some plies, and returns the mean rewards.
 
         Args:
             worlds: `int[n]`, the places of the worlds.
             playouts: The number of playouts of each world; n times `playouts` is at most 65,536. Copies of
                 one world share the luck of their playouts; different worlds do not.
             policy: The policy at all seats: `estimate` chooses the action that the game's own estimate rates
-                best one ply ahead, `random` a random one.
+                best one ply ahead, `random` a random one; `policy:NAME` and `policy:NAME:argmax` follow a
+                network of the server, which evaluates up to 16 worlds at a time.
+            plies: The most decisions in a playout, of all seats together. If it is not over then, it counts
+                the margin that the policy expects; 0 values the worlds as they are. Needs a policy whose file
+                states the unit of its values, and a search with `reward="margin"`.
             seed: The seed of the luck; the server draws one by default.
             timeout: Seconds; None for no limit.
 
         Returns:
             `float32[n, seats]`, the mean reward of every seat; a playout truncated at its greatest length
-            counts 0.
+            counts 0. After `plies`, each seat's value is the network's for its own view. Networks learn the
+            views of deciding seats, so in a game of two, a seat that owes no decision has the negative
+            value of the other.
 
         Raises:
-            InvalidRequest: A place does not exist or is empty, or there are too many playouts.
+            InvalidRequest: A place does not exist or is empty, there are too many playouts, the policy does
+                not exist, or `plies` is not allowed.
+            Gone: The network failed, such as by a value that is not a number.
         """
         request = {
             "search_id": self.id,
             "worlds": _column(worlds, "<u4", "worlds"),
             "playouts": playouts,
             "policy": policy,
+            "plies": plies,
             "seed": seed,
         }
         answer = await self._connection.call(
@@ -141,7 +189,7 @@ class Search(Closing):
         self,
         *,
         playouts: int = 1,
-        policy: RolloutPolicy = "estimate",
+        policy: str = "estimate",
         seed: SupportsIndex | None = None,
         timeout: float | None = SEARCH_SECONDS,
     ) -> NDArray[np.float32]:

@@ -4673,6 +4673,26 @@ pub struct AdvanceResponse {
     pub step: ::core::option::Option<Step>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RedeterminizeRequest {
+    #[prost(string, tag = "1")]
+    pub search_id: ::prost::alloc::string::String,
+    /// uint32\[n\]: the places of the worlds, one in each row.
+    #[prost(bytes = "bytes", tag = "2")]
+    pub worlds: ::prost::bytes::Bytes,
+    /// As in AdvanceRequest. With it, `worlds` may repeat a place, and each of its rows is another sample.
+    #[prost(bytes = "bytes", tag = "3")]
+    pub into: ::prost::bytes::Bytes,
+    /// The seed that determines the samples, row by row, and the chance events in each. If absent, the server draws one.
+    #[prost(fixed64, optional, tag = "4")]
+    pub seed: ::core::option::Option<u64>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RedeterminizeResponse {
+    /// A row for each row of the request. `ply` counts from this sampling. From now on, each world counts as sampled for the seat of its row.
+    #[prost(message, optional, tag = "1")]
+    pub step: ::core::option::Option<Step>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RolloutRequest {
     #[prost(string, tag = "1")]
     pub search_id: ::prost::alloc::string::String,
@@ -4682,16 +4702,23 @@ pub struct RolloutRequest {
     /// The number of playouts of each world; 0 for 1. At most 65536 for all rows together.
     #[prost(uint32, tag = "3")]
     pub playouts: u32,
-    #[prost(enumeration = "RolloutPolicy", tag = "4")]
-    pub policy: i32,
+    /// The policy of all seats: `estimate` takes the action with the best one-ply estimate, as in the playouts of `mc`; `random` takes a random legal
+    /// action; `policy:NAME` and `policy:NAME:argmax` follow a policy that the server was started with. Empty for `estimate`.
+    #[prost(string, tag = "4")]
+    pub policy: ::prost::alloc::string::String,
     /// The seed of chance events. If absent, the server draws one. Playout j has the same chance events in all copies of a world: compare actions in
     /// copies of one world, and average over worlds.
     #[prost(fixed64, optional, tag = "5")]
     pub seed: ::core::option::Option<u64>,
+    /// The maximum number of decisions in a playout, by all seats together; 0 values the worlds as they are. If a playout is not over then, it counts the
+    /// values of its last position. If absent, playouts run to their end. Allowed only for a policy with values, in a search with REWARD_KIND_MARGIN.
+    #[prost(uint32, optional, tag = "6")]
+    pub plies: ::core::option::Option<u32>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RolloutResponse {
-    /// float32\[n, seats\]: the mean reward of each seat in seat order; a truncated playout counts 0.
+    /// float32\[n, seats\]: the mean reward of each seat in seat order. A truncated playout counts 0. A playout that ended by `plies` counts for each seat
+    /// the margin that the policy expects from the seat's view; for a seat that owes no decision in a game of two, the negative margin of the other.
     #[prost(bytes = "bytes", tag = "1")]
     pub reward: ::prost::bytes::Bytes,
 }
@@ -4736,38 +4763,6 @@ pub struct Search {
     #[prost(string, tag = "12")]
     pub spec_digest: ::prost::alloc::string::String,
 }
-/// How a rollout plays worlds to their end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
-#[repr(i32)]
-pub enum RolloutPolicy {
-    Unspecified = 0,
-    /// Each seat takes the action with the best one-ply estimate, as in the playouts of `mc`.
-    Estimate = 1,
-    /// Each seat takes a random legal action.
-    Random = 2,
-}
-impl RolloutPolicy {
-    /// String value of the enum field names used in the ProtoBuf definition.
-    ///
-    /// The values are not transformed in any way and thus are considered stable
-    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
-    pub fn as_str_name(&self) -> &'static str {
-        match self {
-            Self::Unspecified => "ROLLOUT_POLICY_UNSPECIFIED",
-            Self::Estimate => "ROLLOUT_POLICY_ESTIMATE",
-            Self::Random => "ROLLOUT_POLICY_RANDOM",
-        }
-    }
-    /// Creates an enum from field names used in the ProtoBuf definition.
-    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
-        match value {
-            "ROLLOUT_POLICY_UNSPECIFIED" => Some(Self::Unspecified),
-            "ROLLOUT_POLICY_ESTIMATE" => Some(Self::Estimate),
-            "ROLLOUT_POLICY_RANDOM" => Some(Self::Random),
-            _ => None,
-        }
-    }
-}
 /// Generated client implementations.
 #[cfg(feature = "client")]
 pub mod search_service_client {
@@ -4783,9 +4778,10 @@ pub mod search_service_client {
     /// Searches for seats of matches and owners of batches. A call that fails changes nothing. All calls of a search need the token that it was created
     /// with, as `authorization: Bearer TOKEN`. Calls for one search wait for each other, except Rollout.
     ///
-    /// method       a world continues     a world is over
-    /// Advance      makes the decision    WORLD_OVER
-    /// Rollout      plays it to its end   takes its result
+    /// method         a world continues                      a world is over
+    /// Advance        makes the decision                     WORLD_OVER
+    /// Redeterminize  samples what its seat does not know    WORLD_OVER
+    /// Rollout        plays a copy of it                     takes its result
     #[derive(Debug, Clone)]
     pub struct SearchServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -4919,7 +4915,33 @@ pub mod search_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.SearchService", "Advance"));
             self.inner.unary(req, path, codec).await
         }
-        /// Plays copies of worlds to their end, each several times, and returns the mean rewards. Safe to retry with `seed`.
+        /// Samples worlds again: each from what the deciding seat of a world knows there, in its place or in another. Not safe to retry if `into` is empty.
+        /// Fails with WORLD_OVER for the first such row.
+        pub async fn redeterminize(
+            &mut self,
+            request: impl tonic::IntoRequest<super::RedeterminizeRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::RedeterminizeResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/boardwire.v1.SearchService/Redeterminize",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("boardwire.v1.SearchService", "Redeterminize"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Plays copies of worlds, each several times, and returns the mean rewards. Safe to retry with `seed`. Fails with BOT_FAILED if the policy fails.
         pub async fn rollout(
             &mut self,
             request: impl tonic::IntoRequest<super::RolloutRequest>,
@@ -5001,7 +5023,16 @@ pub mod search_service_server {
             &self,
             request: tonic::Request<super::AdvanceRequest>,
         ) -> std::result::Result<tonic::Response<super::AdvanceResponse>, tonic::Status>;
-        /// Plays copies of worlds to their end, each several times, and returns the mean rewards. Safe to retry with `seed`.
+        /// Samples worlds again: each from what the deciding seat of a world knows there, in its place or in another. Not safe to retry if `into` is empty.
+        /// Fails with WORLD_OVER for the first such row.
+        async fn redeterminize(
+            &self,
+            request: tonic::Request<super::RedeterminizeRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::RedeterminizeResponse>,
+            tonic::Status,
+        >;
+        /// Plays copies of worlds, each several times, and returns the mean rewards. Safe to retry with `seed`. Fails with BOT_FAILED if the policy fails.
         async fn rollout(
             &self,
             request: tonic::Request<super::RolloutRequest>,
@@ -5018,9 +5049,10 @@ pub mod search_service_server {
     /// Searches for seats of matches and owners of batches. A call that fails changes nothing. All calls of a search need the token that it was created
     /// with, as `authorization: Bearer TOKEN`. Calls for one search wait for each other, except Rollout.
     ///
-    /// method       a world continues     a world is over
-    /// Advance      makes the decision    WORLD_OVER
-    /// Rollout      plays it to its end   takes its result
+    /// method         a world continues                      a world is over
+    /// Advance        makes the decision                     WORLD_OVER
+    /// Redeterminize  samples what its seat does not know    WORLD_OVER
+    /// Rollout        plays a copy of it                     takes its result
     #[derive(Debug)]
     pub struct SearchServiceServer<T> {
         inner: Arc<T>,
@@ -5172,6 +5204,51 @@ pub mod search_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = AdvanceSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/boardwire.v1.SearchService/Redeterminize" => {
+                    #[allow(non_camel_case_types)]
+                    struct RedeterminizeSvc<T: SearchService>(pub Arc<T>);
+                    impl<
+                        T: SearchService,
+                    > tonic::server::UnaryService<super::RedeterminizeRequest>
+                    for RedeterminizeSvc<T> {
+                        type Response = super::RedeterminizeResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::RedeterminizeRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as SearchService>::redeterminize(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = RedeterminizeSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

@@ -1308,9 +1308,10 @@ option java_package = "com.boardwire.v1";
 // Searches for seats of matches and owners of batches. A call that fails changes nothing. All calls of a search need the token that it was created
 // with, as `authorization: Bearer TOKEN`. Calls for one search wait for each other, except Rollout.
 //
-//   method       a world continues     a world is over
-//   Advance      makes the decision    WORLD_OVER
-//   Rollout      plays it to its end   takes its result
+//   method         a world continues                      a world is over
+//   Advance        makes the decision                     WORLD_OVER
+//   Redeterminize  samples what its seat does not know    WORLD_OVER
+//   Rollout        plays a copy of it                     takes its result
 service SearchService {
   // Samples worlds for the seat of a match, which must owe a decision, or for the deciding seats of a batch. The lease of a search ends with
   // CloseSearch, with its connection, or after the idle timeout. Places count as environments. Safe to retry with the same `request_id`. Fails with
@@ -1319,7 +1320,10 @@ service SearchService {
   // Makes decisions in worlds, in their places or in copies. Not safe to retry if `into` is empty. Fails with WORLD_ACTION_ILLEGAL,
   // WORLD_ACTION_OUT_OF_RANGE or WORLD_OVER for the first such row.
   rpc Advance(AdvanceRequest) returns (AdvanceResponse);
-  // Plays copies of worlds to their end, each several times, and returns the mean rewards. Safe to retry with `seed`.
+  // Samples worlds again: each from what the deciding seat of a world knows there, in its place or in another. Not safe to retry if `into` is empty.
+  // Fails with WORLD_OVER for the first such row.
+  rpc Redeterminize(RedeterminizeRequest) returns (RedeterminizeResponse);
+  // Plays copies of worlds, each several times, and returns the mean rewards. Safe to retry with `seed`. Fails with BOT_FAILED if the policy fails.
   rpc Rollout(RolloutRequest) returns (RolloutResponse);
   // Closes a search. A second call fails with SEARCH_UNKNOWN.
   rpc CloseSearch(CloseSearchRequest) returns (CloseSearchResponse);
@@ -1371,20 +1375,41 @@ message AdvanceResponse {
   Step step = 1;
 }
 
+message RedeterminizeRequest {
+  string search_id = 1;
+  // uint32[n]: the places of the worlds, one in each row.
+  bytes worlds = 2;
+  // As in AdvanceRequest. With it, `worlds` may repeat a place, and each of its rows is another sample.
+  bytes into = 3;
+  // The seed that determines the samples, row by row, and the chance events in each. If absent, the server draws one.
+  optional fixed64 seed = 4;
+}
+
+message RedeterminizeResponse {
+  // A row for each row of the request. `ply` counts from this sampling. From now on, each world counts as sampled for the seat of its row.
+  Step step = 1;
+}
+
 message RolloutRequest {
   string search_id = 1;
   // uint32[n]: the places of the worlds, one in each row.
   bytes worlds = 2;
   // The number of playouts of each world; 0 for 1. At most 65536 for all rows together.
   uint32 playouts = 3;
-  RolloutPolicy policy = 4;
+  // The policy of all seats: `estimate` takes the action with the best one-ply estimate, as in the playouts of `mc`; `random` takes a random legal
+  // action; `policy:NAME` and `policy:NAME:argmax` follow a policy that the server was started with. Empty for `estimate`.
+  string policy = 4;
   // The seed of chance events. If absent, the server draws one. Playout j has the same chance events in all copies of a world: compare actions in
   // copies of one world, and average over worlds.
   optional fixed64 seed = 5;
+  // The maximum number of decisions in a playout, by all seats together; 0 values the worlds as they are. If a playout is not over then, it counts the
+  // values of its last position. If absent, playouts run to their end. Allowed only for a policy with values, in a search with REWARD_KIND_MARGIN.
+  optional uint32 plies = 6;
 }
 
 message RolloutResponse {
-  // float32[n, seats]: the mean reward of each seat in seat order; a truncated playout counts 0.
+  // float32[n, seats]: the mean reward of each seat in seat order. A truncated playout counts 0. A playout that ended by `plies` counts for each seat
+  // the margin that the policy expects from the seat's view; for a seat that owes no decision in a game of two, the negative margin of the other.
   bytes reward = 1;
 }
 
@@ -1411,15 +1436,6 @@ message Search {
   uint32 view_bytes = 10;
   uint32 mask_bytes = 11;
   string spec_digest = 12;
-}
-
-// How a rollout plays worlds to their end.
-enum RolloutPolicy {
-  ROLLOUT_POLICY_UNSPECIFIED = 0;
-  // Each seat takes the action with the best one-ply estimate, as in the playouts of `mc`.
-  ROLLOUT_POLICY_ESTIMATE = 1;
-  // Each seat takes a random legal action.
-  ROLLOUT_POLICY_RANDOM = 2;
 }
 "#),
 

@@ -1,11 +1,15 @@
 //! Converts searches, their requests and their results to and from messages.
 
 use boardwire_api::{Error, v1};
-use boardwire_bots::Rollout;
+use boardwire_bots::{Bot, Pick, Rollout, UnknownBot};
 use bytes::Bytes;
 
 use super::{enum_or_default, options, to_u32};
 use crate::search::{Search, SearchOptions, WorldActions};
+use crate::tables::Tables;
+
+/// The policies of a rollout, as text for an error message.
+const ROLLOUT_POLICIES: &str = "estimate, random, policy:NAME, policy:NAME:argmax";
 
 /// Returns the settings of a new search for this many `seats`. `seed` makes a seed for a request without one.
 ///
@@ -38,17 +42,58 @@ pub fn world_actions(request: &v1::AdvanceRequest) -> Result<WorldActions, Error
     Ok(WorldActions { worlds, actions: request.actions.clone(), into })
 }
 
-/// Returns the worlds to play out, the number of playouts of each world, and the rollout policy.
+/// Returns the worlds to sample from, and the places for the samples.
 ///
 /// # Errors
-/// The last row of a column is incomplete, or the policy is unknown.
-pub fn playouts(request: &v1::RolloutRequest) -> Result<(Vec<u32>, usize, Rollout), Error> {
+/// The last row of a column is incomplete.
+pub fn redeterminized(request: &v1::RedeterminizeRequest) -> Result<(Vec<u32>, Vec<u32>), Error> {
+    Ok((decode_u32_column("worlds", &request.worlds)?, decode_u32_column("into", &request.into)?))
+}
+
+/// Returns the worlds of `search` to play out, the number of playouts of each world, and how to play.
+///
+/// # Errors
+/// The last row of a column is incomplete, the policy is unknown, or `plies` is given and the leaves have no value.
+pub fn playouts(
+    tables: &Tables,
+    search: &Search,
+    request: &v1::RolloutRequest,
+) -> Result<(Vec<u32>, usize, Rollout), Error> {
     let worlds = decode_u32_column("worlds", &request.worlds)?;
-    let rollout = match enum_or_default("policy", request.policy)? {
-        v1::RolloutPolicy::Unspecified | v1::RolloutPolicy::Estimate => Rollout::Estimate,
-        v1::RolloutPolicy::Random => Rollout::Random,
-    };
+    let rollout = rollout(tables, search, request)?;
     Ok((worlds, request.playouts.max(1) as usize, rollout))
+}
+
+fn rollout(tables: &Tables, search: &Search, request: &v1::RolloutRequest) -> Result<Rollout, Error> {
+    let plies = request.plies;
+    let no_values = |expected: &str| Error::field("plies", plies.unwrap_or_default(), expected.to_owned());
+    let rollout = match request.policy.as_str() {
+        "" | "estimate" => Rollout::Estimate,
+        "random" => Rollout::Random,
+        name => match tables.bot(search.table(), name) {
+            Ok(Bot::Policy(player)) if !matches!(player.pick, Pick::Searched { .. }) => {
+                Rollout::Policy { player, plies }
+            }
+            Ok(_) => return Err(Error::field("policy", name, ROLLOUT_POLICIES)),
+            Err(UnknownBot { expected, .. }) if name.starts_with("policy:") => {
+                return Err(Error::field("policy", name, format!("estimate, random, {expected}")));
+            }
+            Err(_) => return Err(Error::field("policy", name, ROLLOUT_POLICIES)),
+        },
+    };
+    match &rollout {
+        _ if plies.is_none() => Ok(rollout),
+        Rollout::Policy { player, .. } if !player.policy.has_values() => Err(no_values(
+            "absent: the file of this policy does not state the unit of its values (metadata boardwire.value)",
+        )),
+        Rollout::Policy { .. } if search.options().reward != v1::RewardKind::Margin => {
+            Err(no_values("absent, or a search with reward margin: the values of a policy are margins"))
+        }
+        Rollout::Policy { .. } => Ok(rollout),
+        Rollout::Estimate | Rollout::Random => {
+            Err(no_values("absent, or a policy that values the leaves, policy:NAME"))
+        }
+    }
 }
 
 /// Converts mean rewards to a column.

@@ -1,3 +1,5 @@
+mod rollouts;
+
 use std::collections::BTreeSet;
 
 use boardwire_kernel::{ActionSet, RESAMPLE_STREAM, RngStream};
@@ -87,6 +89,8 @@ async fn responses(table: &Arc<Table>, episode: &dyn AnyEpisode) -> Vec<String> 
         let ends = search.roll_out(&worlds, 2, estimate, 9).await.expect("the worlds exist");
         all.push(format!("{ends:?}"));
     }
+    let into = (6..12).collect();
+    all.push(format!("{:?}", search.redeterminize(worlds.clone(), into, 4).await.expect("none is over")));
     loop {
         let actions = random_actions(&step, &worlds, &mut rng);
         if actions.worlds.is_empty() {
@@ -430,10 +434,10 @@ async fn predicted_sizes_stop_at_the_limits_of_a_call() {
     let row = row_bytes(table.game.info());
     assert_eq!([1, 100].map(|rows| search.step_bytes(rows)), [row, 100 * row]);
     assert!(search.step_bytes(1 << 20) <= search.options().message_bytes);
-    // Two floats for each row, twice, in addition to the sums of blocks.
-    let sums = size_of::<Option<Rewards>>();
-    assert_eq!([1, 100].map(|rows| search.reward_bytes(rows) - sums * (rows + MAX_BLOCKS)), [16, 1_600]);
-    assert_eq!(search.reward_bytes(1 << 20), search.reward_bytes(MAX_PLAYOUTS));
+    // Two floats for each row, twice, in addition to the rewards of each playout.
+    let rewards = size_of::<Rewards>();
+    assert_eq!([1, 100].map(|rows| search.reward_bytes(rows, 3) - 3 * rows * rewards), [16, 1_600]);
+    assert_eq!(search.reward_bytes(1 << 20, 3), search.reward_bytes(MAX_PLAYOUTS, 1));
 }
 
 /// Covers work that is queued when the search ends, and later calls.

@@ -27,6 +27,13 @@ impl World {
         Self { episode, viewer, number: number as u64 }
     }
 
+    /// Samples a world from what `seat` knows in this world. It keeps the number, so it has the same chance events in
+    /// playouts.
+    pub(super) fn redeterminized(&self, seat: Seat, seed: u64) -> Self {
+        let episode = self.episode.information_set(seat).sample_determinization(seed);
+        Self { episode, viewer: seat, number: self.number }
+    }
+
     /// Returns the episode for playing. Copies the episode first if it is shared.
     pub(super) fn episode_mut(&mut self) -> &mut dyn AnyEpisode {
         if Arc::get_mut(&mut self.episode).is_none() {
@@ -56,6 +63,13 @@ impl World {
 /// not repeat the chance events of such an episode.
 pub(super) fn world_seed(seed: u64, number: usize) -> u64 {
     RngStream::new(seed, DETERMINIZATION_STREAM + number as u64).next_seed()
+}
+
+/// Returns the seed of row `row` of a call that samples worlds from worlds. It differs from that of a world with the same
+/// seed, because the sample would have the same cards.
+pub(super) fn redeterminization_seed(seed: u64, row: usize) -> u64 {
+    // A seed takes two words, and `world_seed` uses the first two.
+    RngStream::resume(seed.into(), DETERMINIZATION_STREAM + row as u64, 2).next_seed()
 }
 
 /// Returns the seed of playout `playout` of a world, under the seed of a rollout.

@@ -16,11 +16,15 @@ impl Policy for Prefers {
         "prefers"
     }
 
+    fn has_values(&self) -> bool {
+        false
+    }
+
     fn submit(self: Arc<Self>, _: Vec<u8>, legal: ActionSet) -> Box<dyn PolicyRequest> {
         assert!(legal.len() > 1, "a forced decision needs no policy");
         let Self(best, others) = *self;
         let log_ratios = legal.iter().map(|action| if action == best { 0 } else { others }).collect();
-        Box::new(Response(Some(ActionWeights { best, weights: Vec::new(), log_ratios }), false))
+        Box::new(Response(Some(ActionWeights { best, weights: Vec::new(), log_ratios, value: None }), false))
     }
 }
 

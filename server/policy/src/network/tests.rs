@@ -96,6 +96,30 @@ fn nan_fails_only_its_own_response() {
 }
 
 #[test]
+fn values_are_in_points_and_only_if_the_file_states_the_unit() {
+    let load = |network: &Linear| load(network, Duration::from_mins(1)).expect("it can play");
+    let plain = Linear { has_value: true, ..random_network(40, 5) };
+    let [without, one, ten] = [plain.clone(), plain.clone().with_value("1"), plain.with_value("10")];
+    let ask = |network: &Linear, number, legal| {
+        let network = load(network);
+        (network.has_values(), finish(network.submit(view(number, 40), legal)).expect("an answer"))
+    };
+    let mut values = Vec::new();
+    for number in 0..3 {
+        let (has_values, answer) = ask(&without, number, all(5));
+        assert_eq!((has_values, answer.value), (false, None));
+        let (has_values, unit) = ask(&one, number, all(5));
+        assert_eq!((has_values, &unit.weights), (true, &answer.weights));
+        let (_, only) = ask(&ten, number, ActionSet::EMPTY);
+        let [unit, points] = [unit.value, only.value].map(|value| value.expect("it has values"));
+        assert!((10.0 * unit - points).abs() < 1e-3 && only.weights.is_empty(), "{unit} {points}");
+        values.push(points.to_bits());
+    }
+    values.dedup();
+    assert_eq!(values.len(), 3, "the views have different values");
+}
+
+#[test]
 fn a_slow_network_fails_until_its_evaluation_ends() {
     let slow = load(&random_network(300, 20), Duration::ZERO);
     assert_eq!(slow.expect_err("no time at all"), "an evaluation takes longer than 0ns");
@@ -133,7 +157,7 @@ fn an_evaluation_stays_in_the_pool_that_it_was_given() {
             });
         });
         is_taken.recv().expect("the pool has a thread");
-        scope.spawn(|| done.send(model.logits(vec![0; 300], &pool)));
+        scope.spawn(|| done.send(model.evaluate(vec![0; 300], &pool)));
         let early = evaluated.recv_timeout(Duration::from_millis(300));
         drop(release);
         assert_eq!(early, Err(RecvTimeoutError::Timeout), "the evaluation left the pool");
@@ -155,12 +179,18 @@ fn errors_name_the_problem_of_a_file() {
         ("encoding", None, "its metadata lacks `boardwire.encoding`: it must be `bytes`"),
         ("encoding", Some("features"), "`boardwire.encoding` must be `bytes`; got `features`"),
         ("outputs", Some("q"), "`boardwire.outputs` must be `logits`; got `q`"),
+        ("value", Some("1"), "it has no output named `value`"),
     ] {
         let mut network = good.clone();
         network.metadata.retain(|(known, _)| known != &format!("boardwire.{key}"));
         let value = value.map(|value| (format!("boardwire.{key}"), value.to_owned()));
         network.metadata.extend(value);
         assert_eq!(problem(&network), expected);
+    }
+    for points in ["0", "-1", "inf", "many"] {
+        let expected =
+            "`boardwire.value` must be the points of margin in one unit of `value`, a positive number";
+        assert_eq!(problem(&good.clone().with_value(points)), format!("{expected}; got `{points}`"));
     }
     let (_folder, path) = file(&good);
     std::fs::write(&path, b"no network").expect("a file");

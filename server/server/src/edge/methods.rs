@@ -126,7 +126,7 @@ impl<P: Send + Sync + 'static> Service<P> {
         let message_bytes = match name {
             "LoadBatch" => MAX_MESSAGE_BYTES,
             // Actions or seeds: eight bytes for each environment of the largest batch.
-            "Advance" | "ResetBatch" | "Rollout" | "RunBatch" | "StepBatch" => 4 << 20,
+            "Advance" | "Redeterminize" | "ResetBatch" | "Rollout" | "RunBatch" | "StepBatch" => 4 << 20,
             _ => 64 << 10,
         };
         self.methods.insert(name, Method { handler, message_bytes, shape, kind: self.kind });

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use boardwire_api::Error;
 use boardwire_api::v1::{
     AdvanceRequest, AdvanceResponse, CloseSearchRequest, CloseSearchResponse, CreateSearchRequest,
-    CreateSearchResponse, RolloutRequest, RolloutResponse, create_search_request::Of,
+    CreateSearchResponse, RedeterminizeRequest, RedeterminizeResponse, RolloutRequest, RolloutResponse,
+    create_search_request::Of,
 };
 use boardwire_batch::batch::Batch;
 use boardwire_batch::messages;
@@ -25,6 +26,7 @@ pub(super) fn service(handlers: &Arc<Handlers>) -> Service<Handlers> {
     Service::new(NAME, ServiceKind::Boardwire, Arc::clone(handlers))
         .unary("CreateSearch", Handlers::create_search)
         .unary("Advance", Handlers::advance)
+        .unary("Redeterminize", Handlers::redeterminize)
         .unary("Rollout", Handlers::rollout)
         .unary("CloseSearch", Handlers::close_search)
 }
@@ -74,11 +76,24 @@ impl Handlers {
         Reply::message(charge, &AdvanceResponse { step: Some(step) })
     }
 
+    async fn redeterminize(
+        self: Arc<Self>,
+        call: Call,
+        request: RedeterminizeRequest,
+    ) -> Result<Reply, Error> {
+        let search: LeaseGuard<Search> = self.batches.find(&request.search_id, call.token())?;
+        let (worlds, into) = messages::redeterminized(&request)?;
+        // Twice the size: for the rows, and for the message that they are copied to.
+        let charge = call.budget().reserve(2 * search.step_bytes(worlds.len())).await?;
+        let step = search.redeterminize(worlds, into, request.seed.unwrap_or_else(secret::seed)).await?;
+        Reply::message(charge, &RedeterminizeResponse { step: Some(step) })
+    }
+
     async fn rollout(self: Arc<Self>, call: Call, request: RolloutRequest) -> Result<Reply, Error> {
         let search: LeaseGuard<Search> = self.batches.find(&request.search_id, call.token())?;
-        let (worlds, playouts, rollout) = messages::playouts(&request)?;
+        let (worlds, playouts, rollout) = messages::playouts(self.matches.tables(), &search, &request)?;
         let seed = request.seed.unwrap_or_else(secret::seed);
-        let charge = call.budget().reserve(search.reward_bytes(worlds.len())).await?;
+        let charge = call.budget().reserve(search.reward_bytes(worlds.len(), playouts)).await?;
         let rewards = search.roll_out(&worlds, playouts, rollout, seed).await?;
         Reply::message(charge, &RolloutResponse { reward: messages::rewards(&rewards) })
     }

@@ -5,7 +5,7 @@ use std::task::Poll;
 use boardwire_api::Error;
 use boardwire_api::v1::IllegalActionPolicy;
 use boardwire_batch::play::{AnyEpisode, BotDecisions, InformationSet};
-use boardwire_bots::{BotError, Choice, Rollout};
+use boardwire_bots::{BotError, Choice, Rollout, RunningPlayout};
 use boardwire_kernel::{ActionSet, Digest, Outcome, Rejection, ScoreLine, Viewer};
 
 use super::*;
@@ -184,8 +184,8 @@ impl AnyEpisode for FaultyEpisode {
         self.0.copy()
     }
 
-    fn play_out(&self, rollout: Rollout, seed: u64) -> Option<Outcome> {
-        self.0.play_out(rollout, seed)
+    fn start_playout(&self, rollout: &Rollout, seed: u64) -> Box<dyn RunningPlayout> {
+        self.0.start_playout(rollout, seed)
     }
 
     fn digest(&self) -> Digest {
