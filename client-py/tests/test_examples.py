@@ -20,7 +20,10 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
+import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 import boardwire
 
@@ -34,7 +37,7 @@ EXPECTED = {
     "dm_env_rpc_agent.py --episodes 20": ["of 20 episodes won; ", " steps a second"],
     "first_match.py": ["scores (", "places ("],
     "gym_loop.py": ["of 10 episodes won"],
-    "look_ahead.py --deals 4 --worlds 2 --updates 2": ["of 8 matches won by the policy with search"],
+    "look_ahead.py --deals 4 --worlds 2 --considered 5": ["of 8 matches won by the search"],
     "open_spiel_search.py --matches 1 --simulations 10": ["of 1 matches won or shared by the search"],
     "rllib_ppo.py --iterations 2 --batch 200 --runners 1 --deals 4": [
         "learned from ",
@@ -204,6 +207,31 @@ def test_equal_seeds_train_equal_networks(tmp_path: Path) -> None:
         networks.append(torch.cat([values.ravel() for values in state["network"].values()]))
     assert torch.equal(networks[0], networks[1])
     assert not torch.equal(networks[0], networks[2])
+
+
+def test_a_network_guides_the_search(client: boardwire.Client, tmp_path: Path) -> None:
+    spec = client.game("faraway", seats=2)
+    weights = np.random.default_rng(7).normal(0, 0.05, (spec.view_bytes, len(spec.actions)))
+    graph = helper.make_graph(
+        [
+            helper.make_node("Cast", ["view"], ["floats"], to=TensorProto.FLOAT),
+            helper.make_node("MatMul", ["floats", "weights"], ["logits"]),
+            helper.make_node("ReduceMean", ["logits"], ["value"], axes=[1], keepdims=0),
+        ],
+        "linear",
+        [helper.make_tensor_value_info("view", TensorProto.UINT8, ["rows", spec.view_bytes])],
+        [
+            helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["rows", len(spec.actions)]),
+            helper.make_tensor_value_info("value", TensorProto.FLOAT, ["rows"]),
+        ],
+        [numpy_helper.from_array(weights.astype(np.float32), "weights")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=10)
+    metadata = {"spec": spec.digest, "encoding": "bytes", "outputs": "logits", "value": "30"}
+    helper.set_model_props(model, {f"boardwire.{key}": value for key, value in metadata.items()})
+    onnx.save(model, str(tmp_path / "linear.onnx"))
+    command = "look_ahead.py --deals 2 --worlds 2 --considered 4 --network linear.onnx"
+    assert "of 4 matches won by the search" in run(command, tmp_path)
 
 
 def test_self_play_counts_decisions(client: boardwire.Client, monkeypatch: pytest.MonkeyPatch) -> None:
