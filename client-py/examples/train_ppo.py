@@ -36,7 +36,8 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from tqdm import tqdm
 
 import boardwire
-from boardwire.torch import Network, Run, export, log_probabilities, sample
+from boardwire.torch import Network, export, log_probabilities, sample
+from boardwire.training import Run
 
 #: The network predicts margins in points divided by this, so that they are about as large as 1.
 POINTS = 30.0
@@ -271,7 +272,7 @@ def main() -> None:
             print("ended early")
         if args.save:
             torch.save(trainee.network.state_dict(), args.save)
-        export(trainee.average.module, run.folder / "policy.onnx")
+        export(trainee.average.module, run.folder / "policy.onnx", value_points=POINTS)
         print(f"{run.decisions:,} decisions in {run.seconds / 60:.1f} minutes")
         print(run.measure(client, args.against, deals=2 * args.deals, seed=args.seed + 1))
 

@@ -13,7 +13,7 @@ boardwire.torch.export(network, "lion.onnx")       # plays as policy:lion
 """
 
 from ._encoder import Encoder
-from ._network import Components, Network, export, log_probabilities, sample
-from ._run import Run
+from ._export import export
+from ._network import Components, Network, log_probabilities, sample
 
-__all__ = ["Components", "Encoder", "Network", "Run", "export", "log_probabilities", "sample"]
+__all__ = ["Components", "Encoder", "Network", "export", "log_probabilities", "sample"]

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
-import logging
-import os
-import warnings
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -176,44 +171,3 @@ def sample(
         weights = torch.where(is_random, mask.float(), weights)
     action = chances.argmax(1) if best else weights.multinomial(1, generator=generator).squeeze(1)
     return action, chances.gather(1, action[:, None]).squeeze(1), value
-
-
-def export(network: Network, file: str | os.PathLike[str]) -> None:
-    """Writes a network to an ONNX file, for the server to play as `policy:NAME`.
-
-    Args:
-        network: The network. It is switched to evaluation mode.
-        file: The path of the file, which ends in `.onnx`.
-    """
-    facts = {
-        "boardwire.spec": network.spec.digest,
-        "boardwire.encoding": "bytes",
-        "boardwire.outputs": "logits",
-    }
-    views = torch.zeros(2, network.spec.view_bytes, dtype=torch.uint8)
-    with _quiet():
-        program = torch.onnx.export(
-            network.eval(),
-            (views,),
-            input_names=["view"],
-            output_names=["logits", "value"],
-            dynamic_shapes=({0: torch.export.Dim("rows", min=1)},),
-            dynamo=True,
-            verbose=False,
-        )
-    program.model.metadata_props.update(facts)
-    program.save(file)
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Hides what PyTorch's exporter says about its own code and about packages that it does not need."""
-    logger = logging.getLogger("torch.onnx")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logger.setLevel(level)

@@ -1,4 +1,4 @@
-"""A training run: its folder with metrics, measurements, checkpoints and the network."""
+"""Training runs of networks: metrics, measurements and checkpoints in a folder (`boardwire[train]`)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import torch
 from matplotlib.figure import Figure
 from torch.utils.tensorboard import SummaryWriter
 
-from .._client import Client
-from .._evaluation import evaluate
-from .._rollouts import Decisions
-from ._network import Network, sample
+from ._client import Client
+from ._evaluation import evaluate
+from ._rollouts import Decisions
+from .torch import Network, sample
 
 
 class Stateful(Protocol):
