@@ -15,12 +15,14 @@ use crate::policy::{Policy, PolicyRequest};
 const PLAYOUTS_PER_ACTION: u32 = 8;
 
 /// The value of one nat of a policy's log-probability, in hundredths of a point of a playout.
-const NAT_VALUE: i64 = 240;
+const NAT_VALUE: i64 = 600;
+/// The number of playouts that the policy's preference counts as. So it matters less, the more playouts there are.
+const PRIOR_PLAYOUTS: i64 = 25;
 /// The value of one point of a playout, in the unit of `NAT_VALUE` times a log-ratio.
 const POINT_VALUE: i64 = 100 * 1024;
 
 /// Finds the legal action with the best average result, among the actions that its prior prefers. The preference of a
-/// policy also counts as points of the result.
+/// policy also counts, as the result of a few more playouts.
 ///
 /// All actions of a round meet the same worlds and the same random outcomes, so only the actions differ.
 pub(crate) struct Search<G: Estimate> {
@@ -67,10 +69,9 @@ impl Arm {
         Self { action, log_ratio, visits: 0, total: 0 }
     }
 
-    /// Returns the average value of the playouts plus the policy's preference, multiplied by the visits. So only arms with
-    /// equal visits are comparable.
+    /// Returns the sum of the values of the playouts, to which the policy's preference adds `PRIOR_PLAYOUTS` more.
     fn score(&self) -> i64 {
-        POINT_VALUE * self.total + NAT_VALUE * i64::from(self.log_ratio) * i64::from(self.visits)
+        POINT_VALUE * self.total + PRIOR_PLAYOUTS * NAT_VALUE * i64::from(self.log_ratio)
     }
 }
 
