@@ -253,7 +253,17 @@ def test_players_are_messages_in_requests_and_names_in_responses(name: str) -> N
 
 
 def test_an_error_names_the_invalid_player(client: boardwire.Client) -> None:
-    for name in ("clever", "mc:many", "mc:0", "greedy:16:3", "policy:", "random:3", "mc:99999999999", "search:3"):
+    for name in [
+        "clever",
+        "mc:many",
+        "mc:0",
+        "greedy:16:3",
+        "policy:",
+        "random:3",
+        "mc:99999999999",
+        "search:3",
+        "search:",
+    ]:
         with pytest.raises(errors.InvalidRequest, match=f"`{name}`"):
             client.create_match("faraway", players=["agent", name])
 

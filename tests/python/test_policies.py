@@ -41,7 +41,8 @@ def test_the_seed_determines_matches_and_batches_against_a_policy(lion: Path) ->
     scores = []
     for _ in range(2):
         with boardwire.connect(server_args=["--policy", f"lion={lion}"]) as client:
-            sampled, best = played(client, "policy:lion"), played(client, "policy:lion:argmax")
+            bots = ("policy:lion", "policy:lion:argmax", "search:lion:8")
+            sampled, best, searched = (played(client, bot) for bot in bots)
             assert sampled == played(client, "policy:lion")
             opponents = {1: "policy:lion"}
             with client.open_batch("faraway", seats=2, environments=40, opponents=opponents, seed=7) as batch:
@@ -49,7 +50,7 @@ def test_the_seed_determines_matches_and_batches_against_a_policy(lion: Path) ->
                 for _ in range(30):
                     step = batch.step(step.mask.argmax(axis=1))
                     rewards.append(step.reward[:, 0].copy())
-            scores.append((sampled, best, np.concatenate(rewards).tolist()))
+            scores.append((sampled, best, np.concatenate(rewards).tolist(), searched))
     assert scores[0] == scores[1]
     assert scores[0][0] != scores[0][1]
     assert any(scores[0][2])
@@ -115,6 +116,8 @@ def test_an_error_for_an_unknown_policy_names_the_registered_ones(lion: Path) ->
             ("faraway", 3, "policy:lion", "`policy:lion` reads"),
             ("rauha", 2, "policy:tiger", "no registered policy reads this table"),
             ("faraway", 2, "policies", "policy:NAME"),
+            ("faraway", 2, "search:tiger:8", "policy:lion"),
+            ("faraway", 2, "search:lion:0", "search:NAME:PLAYOUTS"),
         ]:
             with pytest.raises(errors.InvalidRequest, match=message):
                 client.create_match(game, players=["agent", *[bot] * (seats - 1)])
