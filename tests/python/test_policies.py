@@ -77,6 +77,12 @@ def test_rollouts_follow_a_policy_and_return_its_values(client: boardwire.Client
             assert (later[0] != values).any()
             ends = search.rollout(worlds, policy="policy:lion:argmax", playouts=3, seed=2)
             assert (np.abs(ends).max(axis=1) > 0).any()
+        with batch.search(places=500, reward="margin", seed=1) as search:
+            actions = search.shown.mask.argmax(axis=1)
+            values = search.values(policy="policy:lion", plies=0, seed=2)
+            search.advance(rows[:5], actions)
+            after = search.rollout(rows[:5], policy="policy:lion", plies=0, seed=2)
+            np.testing.assert_array_equal(values[rows[:5], actions], after[rows[:5], search.shown.seat])
         with batch.search(reward="win") as search:
             with pytest.raises(errors.InvalidRequest, match="a search with reward margin"):
                 search.rollout([0], policy="policy:lion", plies=1)

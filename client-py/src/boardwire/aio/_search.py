@@ -190,6 +190,7 @@ class Search(Closing):
         *,
         playouts: int = 1,
         policy: str = "estimate",
+        plies: int | None = None,
         seed: SupportsIndex | None = None,
         timeout: float | None = SEARCH_SECONDS,
     ) -> NDArray[np.float32]:
@@ -201,6 +202,8 @@ class Search(Closing):
         Args:
             playouts: The number of playouts of each action. The actions of one world share their luck.
             policy: The policy at all seats after the action, as in `rollout`.
+            plies: The most decisions after the action, as in `rollout`; with 0, the network values the
+                position after each action.
             seed: The seed of the luck; random by default.
             timeout: Seconds of each call; None for no limit.
 
@@ -209,7 +212,7 @@ class Search(Closing):
 
         Raises:
             ValueError: The search has no places for copies.
-            InvalidRequest: There are too many playouts.
+            InvalidRequest: There are too many playouts, or as `rollout`.
         """
         if self.places == self.worlds:
             raise ValueError(
@@ -223,7 +226,9 @@ class Search(Closing):
             worlds, actions = (world[first : first + room], action[first : first + room])
             into = self.worlds + np.arange(len(worlds))
             await self.advance(worlds, actions, into=into, timeout=timeout)
-            rewards = await self.rollout(into, playouts=playouts, policy=policy, seed=seed, timeout=timeout)
+            rewards = await self.rollout(
+                into, playouts=playouts, policy=policy, plies=plies, seed=seed, timeout=timeout
+            )
             values[worlds, actions] = rewards[np.arange(len(worlds)), self.shown.seat[worlds]]
         return values
 
