@@ -32,7 +32,7 @@ pub trait PolicyRequest: Send {
 }
 
 /// The response of a policy: weights of the legal actions.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionWeights {
     /// The most preferred action; 0 without a legal action.
     pub best: u8,
@@ -41,8 +41,9 @@ pub struct ActionWeights {
     /// The log-probability of each legal action, ascending by index, minus that of the best one: 0 or less, in 1/1024 nat.
     /// `i32::MIN` excludes the action.
     pub log_ratios: Vec<i32>,
-    /// The expected final margin of the seat over the best other seat, in points; none if the policy has no values.
-    pub value: Option<f32>,
+    /// The expected final margin of the seat over the best other seat, in thousandths of a point. None if the policy has no
+    /// values, or this one is not finite.
+    pub value: Option<i32>,
 }
 
 /// How a bot chooses by [`ActionWeights`].

@@ -28,15 +28,15 @@ pub enum Rollout {
 }
 
 /// How a playout has ended.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlayoutEnd {
     /// The game is over.
     Outcome(Outcome),
     /// The game exceeds its maximum length.
     Truncated,
-    /// The maximum number of plies was played: the policy's values for these seats, in points of margin. In a game of two, a
-    /// seat that owes no decision is left out.
-    Leaf(Vec<(Seat, f32)>),
+    /// The maximum number of plies was played: the policy's values for these seats, in thousandths of a point of margin. In a
+    /// game of two, a seat that owes no decision is left out.
+    Leaf(Vec<(Seat, i32)>),
 }
 
 /// A playout in progress.
@@ -170,13 +170,10 @@ impl<G: Game> RunningPlayout for PolicyPlayout<G> {
             }
             Pending::Values(requests) => {
                 let value = |(seat, mut request): (Seat, Box<dyn PolicyRequest>)| {
-                    let value = wait(seat, || request.advance())?.value.unwrap_or(f32::NAN);
-                    let reason = || format!("policy `{}`: value is {value}", self.player.policy.name());
-                    if value.is_finite() {
-                        Ok((seat, value))
-                    } else {
-                        Err(BotError { seat, reason: reason() })
-                    }
+                    let value = wait(seat, || request.advance())?.value;
+                    let name = self.player.policy.name();
+                    let reason = || format!("policy `{name}`: the value is not a finite number");
+                    Ok((seat, value.ok_or_else(|| BotError { seat, reason: reason() })?))
                 };
                 let values = requests.into_iter().map(value).collect::<Result<_, BotError>>()?;
                 return Ok(Some(PlayoutEnd::Leaf(values)));

@@ -176,10 +176,17 @@ impl Network {
     }
 }
 
+/// Returns a margin in thousandths of a point, limited to their range; none if it is not finite.
+fn thousandths(margin: f32) -> Option<i32> {
+    #[expect(clippy::cast_possible_truncation, reason = "the cast limits to the range")]
+    let rounded = (f64::from(margin) * 1_000.0).round() as i32;
+    margin.is_finite().then_some(rounded)
+}
+
 /// Returns the response to a row of an evaluation.
 fn response(outputs: &Outputs, row: usize, legal: ActionSet) -> Response {
     let weights = softmax(&outputs.logits[row * outputs.actions..][..outputs.actions], legal)?;
-    let value = outputs.margins.as_ref().map(|margins| margins[row]);
+    let value = outputs.margins.as_ref().and_then(|margins| thousandths(margins[row]));
     Ok(ActionWeights { value, ..weights })
 }
 

@@ -74,11 +74,10 @@ fn rollout(tables: &Tables, search: &Search, request: &v1::RolloutRequest) -> Re
             Ok(Bot::Policy(player)) if !matches!(player.pick, Pick::Searched { .. }) => {
                 Rollout::Policy { player, plies }
             }
-            Ok(_) => return Err(Error::field("policy", name, ROLLOUT_POLICIES)),
             Err(UnknownBot { expected, .. }) if name.starts_with("policy:") => {
                 return Err(Error::field("policy", name, format!("estimate, random, {expected}")));
             }
-            Err(_) => return Err(Error::field("policy", name, ROLLOUT_POLICIES)),
+            Ok(_) | Err(_) => return Err(Error::field("policy", name, ROLLOUT_POLICIES)),
         },
     };
     match &rollout {

@@ -50,14 +50,20 @@ fn rewards(end: &PlayoutEnd, kind: RewardKind, seats: u8) -> Rewards {
         PlayoutEnd::Truncated => {}
         PlayoutEnd::Leaf(values) => {
             for &(seat, value) in values {
-                rewards[seat] = value;
+                rewards[seat] = points(value);
             }
             if let (2, &[(seat, value)]) = (seats, &values[..]) {
-                rewards[Seat::new(1 - seat.number())] = -value;
+                rewards[Seat::new(1 - seat.number())] = -points(value);
             }
         }
     }
     rewards
+}
+
+/// Returns thousandths of a point in points.
+#[expect(clippy::cast_possible_truncation, reason = "a reward needs no more than a float has")]
+pub(super) fn points(thousandths: i32) -> f32 {
+    (f64::from(thousandths) / 1_000.0) as f32
 }
 
 /// Returns the means of each row, seat by seat.

@@ -38,7 +38,8 @@ fn value(player: &PolicyPlayer, episode: &dyn AnyEpisode, table: &Table, seat: S
     let mut request = Arc::clone(&player.policy).submit(view, ActionSet::EMPTY);
     loop {
         if let Some(response) = request.advance().expect("it answers") {
-            return response.value.expect("it has values");
+            let value = response.value.expect("it has values");
+            return playouts::points(value);
         }
     }
 }
@@ -55,9 +56,12 @@ async fn a_leaf_has_the_values_of_the_seats_views() {
         for (world, ends) in worlds.iter().flatten().zip(ends.chunks(seats as usize)) {
             let pending = world.episode.pending();
             let own = |seat| value(&player, &*world.episode, &table, seat);
-            let expected = Seat::all(table.game.info().seats).map(|seat| match pending.contains(seat) {
-                false if seats == 2 => -own(pending.lowest().expect("it is not over")),
-                _ => own(seat),
+            let expected = Seat::all(table.game.info().seats).map(|seat| {
+                if seats == 2 && !pending.contains(seat) {
+                    -own(pending.lowest().expect("it is not over"))
+                } else {
+                    own(seat)
+                }
             });
             assert_eq!(ends, expected.collect::<Vec<_>>(), "{game}");
         }
