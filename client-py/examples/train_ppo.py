@@ -23,12 +23,14 @@ import contextlib
 import os
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Generator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # Waiting threads of PyTorch must leave cores to the server.
+os.environ.setdefault(
+    "OMP_WAIT_POLICY", "PASSIVE"
+)  # Waiting threads of PyTorch must leave cores to the server.
 
 import torch
 from torch.nn.functional import huber_loss
@@ -37,7 +39,7 @@ from tqdm import tqdm
 
 import boardwire
 from boardwire.torch import Network, export, log_probabilities, sample
-from boardwire.training import Run
+from boardwire.training import Memory, Run
 
 #: The network predicts margins in points divided by this, so that they are about as large as 1.
 POINTS = 30.0
@@ -45,19 +47,21 @@ POINTS = 30.0
 TEMPERATURE = 0.6
 #: The network multiplies its logits by this, so that its weights stay small.
 SCALE = 10.0
+#: The decay of the average of the weights, for each step of the optimizer.
+AVERAGE = 0.999
 
 #: The metrics of an update, and the number of new decisions that it learned from.
 Update = tuple[dict[str, float], int]
 
 
 class Trainee:
-    """The network with its optimizer and the average of its weights."""
+    """The network with its optimizer and the average of its weights, which plays."""
 
     def __init__(self, network: Network, args: Namespace) -> None:
         """Starts the training of a network."""
         self.network, self.args = network, args
         self.optimizer = torch.optim.Adam(network.parameters(), eps=1e-5, fused=True)
-        self.average = AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(args.average))
+        self.average = AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(AVERAGE))
         self.random = torch.Generator().manual_seed(args.seed)
 
     def optimize(self, loss: Any, rate: float) -> None:
@@ -85,64 +89,38 @@ class Trainee:
         )
 
 
-def warm_up(trainee: Trainee, client: boardwire.Client, run: Run) -> Iterator[Update]:
+def warm_up(trainee: Trainee, client: boardwire.Client, run: Run) -> Generator[Update]:
     """Learns the values of actions from playouts."""
     network, args = trainee.network, trainee.args
-    memory, seed = Memory(network.spec, args.memory), args.seed + run.updates
+    memory, seed = Memory(network.spec, 500_000), args.seed + run.updates
     random = torch.Generator().manual_seed(seed)
 
-    def policy() -> Any:
-        frozen = network.frozen()
-        frozen.facts["scale"] *= args.explore_sharpness
-        return lambda decisions: sample(frozen, decisions, explore=0.1, generator=random)[0].numpy()
+    def act(network: Network, decisions: boardwire.Decisions) -> Any:
+        return sample(network, decisions, explore=0.1, generator=random)[0].numpy()
 
     with trainee.open_batch(client, seed) as batch:
         collector = boardwire.ActionValueCollector(batch, seed=seed)
-        for data in boardwire.ahead(lambda chosen: collector.collect(chosen, args.steps // 2), policy):
+        for data in boardwire.ahead(
+            lambda policy: collector.collect(policy, args.steps // 2), lambda: partial(act, network.frozen())
+        ):
             memory.add(data)
-            rate = args.warm_up_rate * decay(run.decisions, 0, args.warm_up)
-            losses = []
-            for rows in memory.rows(len(data.view), args.replay, trainee.random).split(args.warm_up_minibatch):
-                mask, margin = memory.mask[rows], memory.margin[rows].float()
+            rate, losses = args.warm_up_rate * decay(run.decisions, 0, args.warm_up), []
+            for rows in memory.rows(len(data.view), args.replay, trainee.random).split(1024):
+                mask, margin = memory.mask[rows], memory.value[rows].float().clamp(-60, 60)
                 logits, value = network(memory.view[rows])
                 count = mask.sum(1, keepdim=True)
                 mean = margin.sum(1, keepdim=True) / count
                 centred = logits - (logits * mask).sum(1, keepdim=True) / count
-                centred, target = centred / SCALE, (margin - mean) / (SCALE * TEMPERATURE)
                 # Results of early decisions depend most on luck. The Huber loss limits large errors.
-                action_loss = 2 * huber_loss(centred * mask, target * mask, reduction="sum") / count.sum()
+                predicted, target = centred / SCALE, (margin - mean) / (SCALE * TEMPERATURE)
+                action_loss = 2 * huber_loss(predicted * mask, target * mask, reduction="sum") / count.sum()
                 value_loss = (value - mean.squeeze(1) / POINTS).square().mean()
                 trainee.optimize(action_loss + 0.3 * value_loss, rate)
                 losses.append(torch.stack([action_loss, value_loss]).detach())
             yield {**average(("action_loss", "value_loss"), losses), "rate": rate}, len(data.view)
 
 
-class Memory:
-    """The latest decisions, with the margins of their actions in playouts."""
-
-    def __init__(self, spec: boardwire.GameSpec, size: int) -> None:
-        """Allocates an empty memory."""
-        self.size, self.added = size, 0
-        self.view = torch.zeros(size, spec.view_bytes, dtype=torch.uint8)
-        self.mask = torch.zeros(size, len(spec.actions), dtype=torch.bool)
-        self.margin = torch.zeros(size, len(spec.actions), dtype=torch.float16)
-
-    def add(self, data: boardwire.ActionValues) -> None:
-        """Replaces the oldest decisions."""
-        at = torch.arange(self.added, self.added + len(data.view)) % self.size
-        self.view[at], self.mask[at] = torch.from_numpy(data.view), torch.from_numpy(data.mask)
-        self.margin[at] = torch.from_numpy(data.value).nan_to_num().clamp(-60, 60).half()
-        self.added += len(at)
-
-    def rows(self, last: int, replay: int, random: torch.Generator) -> Any:
-        """Returns the last rows, and `replay` times as many random ones, in random order."""
-        latest = torch.arange(self.added - last, self.added) % self.size
-        drawn = torch.randint(min(self.added, self.size), (replay * last,), generator=random)
-        rows = torch.cat([latest, drawn])
-        return rows[torch.randperm(len(rows), generator=random)]
-
-
-def self_play(trainee: Trainee, client: boardwire.Client, run: Run) -> Iterator[Update]:
+def self_play(trainee: Trainee, client: boardwire.Client, run: Run) -> Generator[Update]:
     """Learns from its own matches by PPO."""
     args, seed = trainee.args, trainee.args.seed + run.updates
     random = torch.Generator().manual_seed(seed)
@@ -153,8 +131,7 @@ def self_play(trainee: Trainee, client: boardwire.Client, run: Run) -> Iterator[
 
     with trainee.open_batch(client, seed) as batch:
         rollouts = boardwire.Rollouts(batch, args.steps, lam=args.trace)
-        policy = lambda: partial(learner, trainee.network.frozen())  # noqa: E731
-        for rollout in boardwire.ahead(rollouts.collect, policy):
+        for rollout in boardwire.ahead(rollouts.collect, lambda: partial(learner, trainee.network.frozen())):
             rate = args.rate * decay(run.decisions, args.warm_up, args.decisions)
             yield {**learn(trainee, rollout, rate), "rate": rate}, len(rollout.action)
 
@@ -176,7 +153,7 @@ def learn(trainee: Trainee, rollout: boardwire.Rollout, rate: float) -> dict[str
             policy_loss = -torch.minimum(ratio * advantage[rows], bounded * advantage[rows]).mean()
             value_loss = (value - returns[rows]).square().mean()
             entropy = -(log_probs.exp() * log_probs).sum(1).mean()
-            trainee.optimize(policy_loss + args.value_weight * value_loss - args.entropy * entropy, rate)
+            trainee.optimize(policy_loss + 0.5 * value_loss - args.entropy * entropy, rate)
             losses.append(torch.stack([policy_loss, value_loss, entropy, -log_ratio.mean()]).detach())
     return average(("policy_loss", "value_loss", "entropy", "kl"), losses)
 
@@ -191,14 +168,11 @@ def decay(decisions: int, begin: int, end: int) -> float:
     return max((end - decisions) / max(end - begin, 1), 0.05)
 
 
-def train(trainee: Trainee, client: boardwire.Client, run: Run, args: Namespace) -> None:
+def train(trainee: Trainee, client: boardwire.Client, run: Run) -> None:
     """Trains until all decisions are made or the time is over, and measures at intervals."""
-    measured = run.decisions
+    args, measured = trainee.args, run.decisions
     with tqdm(total=args.decisions, initial=run.decisions, unit="decision", unit_scale=True) as bar:
         for stage, end in ((warm_up, args.warm_up), (self_play, args.decisions)):
-            if stage is self_play and run.decisions < args.decisions:
-                trainee.optimizer.state.clear()
-                print(run.measure(client, args.against, deals=args.deals, seed=args.seed + 1))
             with contextlib.closing(stage(trainee, client, run)) as updates:
                 while run.decisions < end and run.seconds < 60 * args.minutes:
                     start = time.perf_counter()
@@ -207,7 +181,7 @@ def train(trainee: Trainee, client: boardwire.Client, run: Run, args: Namespace)
                     bar.update(decisions)
                     if run.decisions - measured >= args.measure:
                         measured = run.decisions
-                        print(run.measure(client, args.against, deals=args.deals, seed=args.seed + 1))
+                        bar.write(run.measure(client, args.against, deals=args.deals, seed=args.seed + 1))
 
 
 def arguments() -> Namespace:
@@ -216,37 +190,30 @@ def arguments() -> Namespace:
     add = parser.add_argument
     add("game", nargs="?", default="faraway")
     add("--seats", type=int, help="number of seats; default: the minimum of the game")
-    add("--decisions", type=int, default=4_000_000, help="decisions in total; schedules follow from it")
-    add("--warm-up", type=int, default=2_000_000, help="decisions of the warm-up")
+    add("--decisions", type=int, default=6_000_000, help="decisions in total; the rates follow from it")
+    add("--warm-up", type=int, default=3_000_000, help="decisions of the first stage")
     add("--minutes", type=float, default=float("inf"), help="end after so many minutes of training")
     add("--out", type=Path, help="folder of the results; default: runs/GAME")
     add("--resume", action="store_true", help="continue the training in the folder")
     add("--seed", type=int, default=1)
     add("--address", help="address of a running server; default: a private server")
-    add("--threads", type=int, default=1, help="threads of PyTorch in each stage")
+    add("--threads", type=int, default=1, help="threads of PyTorch, for each of learner and collector")
     add("--against", nargs="*", default=["greedy"], help="opponents in measurements")
-    add("--measure", type=int, default=10**9, help="decisions between two measurements")
-    add("--deals", type=int, default=500, help="deals of a measurement; twice as many at the end")
+    add("--measure", type=int, default=1_000_000, help="decisions between two measurements")
+    add("--deals", type=int, default=250, help="deals of a measurement; four times as many at the end")
     add("--environments", type=int, default=512)
-    add("--steps", type=int, default=64, help="steps per rollout")
+    add("--steps", type=int, default=64, help="steps per rollout; half as many in the warm-up")
     add("--warm-up-rate", type=float, default=4e-3, help="initial learning rate of the warm-up")
-    add("--warm-up-minibatch", type=int, default=1024)
-    add("--explore-sharpness", type=float, default=1)
-    add("--memory", type=int, default=500_000, help="decisions that the warm-up remembers")
     add("--replay", type=int, default=1, help="how often the warm-up reuses a decision, on average")
+    add("--rate", type=float, default=1e-4, help="initial learning rate of self-play")
     add("--epochs", type=int, default=1, help="passes over a rollout")
     add("--minibatch", type=int, default=2048)
-    add("--rate", type=float, default=1e-4, help="initial learning rate of self-play")
     add("--clip", type=float, default=0.2)
-    add("--entropy", type=float, default=0.0)
-    add("--value-weight", type=float, default=0.5)
+    add("--entropy", type=float, default=0.0, help="weight of the entropy")
     add("--trace", type=float, default=0.95, help="lambda of GAE")
-    add("--average", type=float, default=0.999, help="decay of the average of the weights")
     add("--width", type=int, default=32, help="length of an embedding")
     add("--hidden", type=int, default=128, help="units per hidden layer")
     add("--layers", type=int, default=2, help="hidden layers")
-    add("--load", type=Path)
-    add("--save", type=Path)
     return parser.parse_args()
 
 
@@ -257,24 +224,22 @@ def main() -> None:
     torch.set_num_threads(args.threads)
     with boardwire.connect(args.address) as client:
         spec = client.game(args.game, seats=args.seats)
-        trainee = Trainee(Network(spec, width=args.width, hidden=args.hidden, layers=args.layers, scale=SCALE), args)
-        parts = {
-            "network": trainee.network, "optimizer": trainee.optimizer, "average": trainee.average
-        }
-        run = Run(args.out or Path("runs") / args.game, trainee.average.module, parts, resume=args.resume)
-        if args.load:
-            trainee.network.load_state_dict(torch.load(args.load))
-            trainee.average.module.load_state_dict(trainee.network.state_dict())
-            run.decisions = args.warm_up
+        network = Network(spec, width=args.width, hidden=args.hidden, layers=args.layers, scale=SCALE)
+        trainee = Trainee(network, args)
+        playing, folder = trainee.average.module, args.out or Path("runs") / args.game
+        parts = {"learner": network, "optimizer": trainee.optimizer}
         try:
-            train(trainee, client, run, args)
+            run = Run(folder, playing, parts, resume=args.resume)
+        except (OSError, ValueError) as problem:
+            raise SystemExit(f"{problem} (--resume continues a training, --out names a folder)") from None
+        try:
+            train(trainee, client, run)
         except KeyboardInterrupt:
             print("ended early")
-        if args.save:
-            torch.save(trainee.network.state_dict(), args.save)
-        export(trainee.average.module, run.folder / "policy.onnx", value_points=POINTS)
+        export(playing, folder / "policy.onnx", value_points=POINTS, compact=True)
         print(f"{run.decisions:,} decisions in {run.seconds / 60:.1f} minutes")
-        print(run.measure(client, args.against, deals=2 * args.deals, seed=args.seed + 1))
+        print(run.measure(client, args.against, deals=4 * args.deals, seed=args.seed + 1))
+    print(f"{folder}/policy.onnx plays as policy:NAME:argmax, and best as search:NAME:PLAYOUTS")
 
 
 if __name__ == "__main__":

@@ -59,17 +59,17 @@ def test_a_collector_needs_a_decision_in_each_row(client: boardwire.Client) -> N
 
 
 def test_data_are_collected_ahead_with_the_policy_of_one_update_ago() -> None:
-    version, threads = 0, set()
+    versions, threads = [0], set()
 
     def take(policy: int) -> int:
         threads.add(threading.get_ident())
         return policy
 
     used = []
-    for data in ahead(take, lambda: version):
+    for data in ahead(take, lambda: versions[-1]):
         used.append(data)
-        version += 1
-        if version == 4:
+        versions.append(len(versions))
+        if len(used) == 4:
             break
     assert used == [0, 0, 1, 2]
     assert threading.get_ident() not in threads

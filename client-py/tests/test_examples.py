@@ -15,7 +15,6 @@ import sys
 import time
 from argparse import Namespace
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock

@@ -33,42 +33,45 @@ def positions(client: boardwire.Client, game: str, seats: int) -> tuple[boardwir
         return batch.spec, Decisions(view, mask, seat, np.arange(len(seat)))
 
 
-def slowly(
-    spec: boardwire.GameSpec, view: NDArray[np.uint8], rows: NDArray[np.float32], encoder: Encoder
-) -> NDArray[np.float64]:
+def slowly(spec: boardwire.GameSpec, view: NDArray[np.uint8], rows: Any, encoder: Encoder) -> Any:
     """Encodes a view value by value, with the weights in the order of the fields."""
     weights = [each.detach().numpy() for each in encoder.projections]
     projections = dict(zip(spec.tables, (iter(each) for each in weights), strict=True))
     words, numbers = iter(encoder.words.detach().numpy()), iter(encoder.weights.detach().numpy())
     encoded = encoder.bias.detach().numpy().astype(np.float64)
     for field in spec.fields.values():
-        values = field.decode(view).reshape(field.shape)
+        values: Any = field.decode(view).reshape(field.shape)
         if field.kind == "id":
             found = rows[spec.row_offsets[field.table] + values.astype(np.intp)]
             is_place = [axis.order == "places" for axis in field.axes]
             in_turn = [axis.order == "sequence" for axis in field.axes]
-            by_place = itertools.product(*(range(n) if own else [slice(None)] for n, own in zip(field.shape, is_place)))
+            by_place = itertools.product(
+                *(range(n) if own else [slice(None)] for n, own in zip(field.shape, is_place, strict=True))
+            )
             bags = list(by_place)
             for bag in bags:
                 encoded += found[bag].reshape(-1, found.shape[-1]).sum(0) @ next(projections[field.table])
             if any(in_turn):
                 for line in itertools.product(
-                    *(range(n) if not turn else [slice(None)] for n, turn in zip(field.shape, in_turn))
+                    *(
+                        range(n) if not turn else [slice(None)]
+                        for n, turn in zip(field.shape, in_turn, strict=True)
+                    )
                 ):
-                    latest = [row for row, value in zip(found[line], values[line]) if value][-1:]
+                    latest = [row for row, value in zip(found[line], values[line], strict=True) if value][-1:]
                     weight = next(projections[field.table])
                     encoded += sum((row @ weight for row in latest), np.zeros_like(encoded))
             for other in spec.fields.values():
                 if other.kind == "category" and other.axes == field.axes and not all(is_place):
-                    category = other.decode(view).reshape(other.shape)
+                    category: Any = other.decode(view).reshape(other.shape)
                     for bag in bags:
                         for name in range(1, other.max + 1):
                             own = found[bag][category[bag] == name]
                             encoded += own.sum(0) @ next(projections[field.table])
         elif field.kind in ("seat", "category"):
             for value in values.ravel():
-                own = [next(words) for _ in range(field.max)]
-                encoded += own[value - 1] if value else 0
+                each = [next(words) for _ in range(field.max)]
+                encoded += each[value - 1] if value else 0
         else:
             for value in values.ravel():
                 encoded += next(numbers) * float(value) / max(field.usual_max, 1)

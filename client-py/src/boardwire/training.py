@@ -12,9 +12,11 @@ import torch
 from matplotlib.figure import Figure
 from torch.utils.tensorboard import SummaryWriter
 
+from ._action_values import ActionValues
 from ._client import Client
 from ._evaluation import evaluate
 from ._rollouts import Decisions
+from ._spec import GameSpec
 from .torch import Network, sample
 
 
@@ -47,7 +49,9 @@ class Run:
             and its 95% interval, both for the likeliest actions (`best`) and for sampled ones (`drawn`).
     """
 
-    def __init__(self, folder: Path, network: Network, parts: Mapping[str, Stateful], *, resume: bool) -> None:
+    def __init__(
+        self, folder: Path, network: Network, parts: Mapping[str, Stateful], *, resume: bool
+    ) -> None:
         """Begins a run, or continues one.
 
         Args:
@@ -101,7 +105,7 @@ class Run:
             texts = []
             for kind in ("best", "drawn"):
                 generator = torch.Generator().manual_seed(seed)
-                policy = partial(act, self.network, best=kind == "best", generator=generator)
+                policy = partial(_act, self.network, best=kind == "best", generator=generator)
                 found = evaluate(
                     policy, spec.id, opponents=bot, reward="win", client=client,
                     deals=deals, seats=spec.seats, options=spec.options, seed=seed,
@@ -167,6 +171,38 @@ class Run:
         figure.savefig(self.folder / "curve.png", dpi=120, bbox_inches="tight")
 
 
-def act(network: Network, decisions: Decisions, *, best: bool, generator: torch.Generator) -> Any:
+class Memory:
+    """The latest decisions with the values of their actions, in a ring.
+
+    Attributes:
+        view: `uint8[size, bytes]`.
+        mask: `bool[size, actions]`.
+        value: `float16[size, actions]`, 0 where the action is not legal.
+        added: The number of decisions that were added so far.
+    """
+
+    def __init__(self, spec: GameSpec, size: int) -> None:
+        """Allocates an empty memory of `size` decisions."""
+        self.added = 0
+        self.view = torch.zeros(size, spec.view_bytes, dtype=torch.uint8)
+        self.mask = torch.zeros(size, len(spec.actions), dtype=torch.bool)
+        self.value = torch.zeros(size, len(spec.actions), dtype=torch.float16)
+
+    def add(self, data: ActionValues) -> None:
+        """Adds decisions, which replace the oldest ones."""
+        at = torch.arange(self.added, self.added + len(data.view)) % len(self.view)
+        self.view[at], self.mask[at] = torch.from_numpy(data.view), torch.from_numpy(data.mask)
+        self.value[at] = torch.from_numpy(data.value).nan_to_num().half()
+        self.added += len(at)
+
+    def rows(self, last: int, replay: int, random: torch.Generator) -> torch.Tensor:
+        """Returns the last rows, and `replay` times as many random ones, in random order."""
+        latest = torch.arange(self.added - last, self.added) % len(self.view)
+        size = min(self.added, len(self.view))
+        rows = torch.cat([latest, torch.randint(size, (replay * last,), generator=random)])
+        return rows[torch.randperm(len(rows), generator=random)]
+
+
+def _act(network: Network, decisions: Decisions, *, best: bool, generator: torch.Generator) -> Any:
     """Chooses actions with `sample`, as a `Policy`."""
     return sample(network, decisions, best=best, generator=generator)[0].numpy()

@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from .._fields import ViewField
 from .._spec import GameSpec
 
-
 _Columns = NDArray[np.int64]
 
 
@@ -84,7 +83,7 @@ class Encoder(nn.Module):
     def _lay_out(
         self, simple: _Columns, described: _Columns, lines: list[tuple[_Columns, _Columns]], numbers: _Columns
     ) -> None:
-        """Registers the bytes of a view in the order in which `forward` uses them, and what it adds to them."""
+        """Registers the bytes of a view in the order of `forward`, and what it adds to them."""
         at, by, rows, first = described
         low, high, usual = numbers
         parts = [simple[0], at, by, low, low + high, *(line.ravel() for line, _ in lines)]
@@ -160,19 +159,21 @@ def _describes(field: ViewField, named: ViewField) -> bool:
     return is_bag and field.kind == "category" and field.axes == named.axes
 
 
-def _bags(field: ViewField) -> NDArray[np.intp]:
+def _bags(field: ViewField) -> _Columns:
     """Returns the bytes of a field's bags, `[bags, values]`; a fixed place is a bag of one."""
     ordered = [at for at, axis in enumerate(field.axes) if axis.order == "places"]
     others = [at for at, axis in enumerate(field.axes) if axis.order != "places"]
     count = int(np.prod([field.shape[at] for at in ordered], dtype=np.intp))
-    return field.bytes.transpose(ordered + others).reshape(count, -1)
+    bags: _Columns = field.bytes.transpose(ordered + others).reshape(count, -1)
+    return bags
 
 
-def _sequences(field: ViewField) -> NDArray[np.intp]:
+def _sequences(field: ViewField) -> _Columns:
     """Returns the bytes of a field's sequences, `[sequences, places]`; empty without a sequence axis."""
     along = [at for at, axis in enumerate(field.axes) if axis.order == "sequence"]
     if not along:
-        return np.zeros((0, 0), np.intp)
+        return np.zeros((0, 0), np.int64)
     others = [at for at in range(len(field.axes)) if at not in along]
     places = int(np.prod([field.shape[at] for at in along], dtype=np.intp))
-    return field.bytes.transpose(others + along).reshape(-1, places)
+    sequences: _Columns = field.bytes.transpose(others + along).reshape(-1, places)
+    return sequences

@@ -123,7 +123,7 @@ class Network(nn.Module):
 
     @torch.no_grad()
     def frozen(self) -> Network:
-        """Returns a copy that only acts. It computes what does not depend on views once, not for each batch."""
+        """Returns a copy that only acts: it computes the tables once, not for each batch."""
         frozen = copy.deepcopy(self)
         frozen._frozen = frozen._tables()
         return frozen
