@@ -19,7 +19,7 @@ from networks import network
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "opponents/src/boardwire_opponents"
 #: The name of the bot that `strong` stands for where it has a network.
-WITH_NETWORK = "policy:opponents:argmax"
+WITH_NETWORK = "search:opponents"
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_strong_is_the_network_of_its_table_or_a_search(folder: Path) -> None:
     with boardwire.connect(server_args=["--opponents", str(folder)]) as client:
-        assert [bot.name for bot in client.server().bots] == ["random", "greedy", "mc", "strong"]
+        assert [bot.name for bot in client.server().bots] == ["random", "greedy", "mc", "search", "strong"]
         assert [policy.name for policy in client.server().policies] == ["opponents"]
         assert player(client, "faraway", 2) == WITH_NETWORK
         assert player(client, "faraway", 3) == "mc"
@@ -69,7 +69,7 @@ def test_strong_is_the_network_of_its_table_or_a_search(folder: Path) -> None:
 
 
 def test_without_networks_an_error_says_what_to_install(client: boardwire.Client) -> None:
-    assert [bot.name for bot in client.server().bots] == ["random", "greedy", "mc"]
+    assert [bot.name for bot in client.server().bots] == ["random", "greedy", "mc", "search"]
     expected = "pip install boardwire-opponents.*serve --opponents DIR"
     with pytest.raises(errors.InvalidRequest, match=expected):
         client.create_match("faraway", players=["agent", "strong"])
