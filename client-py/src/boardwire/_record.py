@@ -154,7 +154,7 @@ def record_arena(
             f"server has {spec.digest}"
         )
     names = {name for players in line_ups for name in players}
-    policies = [name for name in names if name.startswith(("policy:", "agent:"))]
+    policies = [name for name in names if name.startswith(("policy:", "search:", "agent:"))]
     facts = _facts(spec, line_ups, policies, arena["seed"], reward, "boardwire arena")
 
     def replayed(decisions: Decisions) -> list[int]:

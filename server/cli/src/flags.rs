@@ -48,7 +48,7 @@ impl Catalogues {
 
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct PolicyFiles {
-    /// Lets bots called `policy:NAME` play with the network in this ONNX file; may be repeated.
+    /// Lets bots called `policy:NAME` and `search:NAME` play with the network in this ONNX file; may be repeated.
     #[arg(long = "policy", value_name = "NAME=FILE", value_parser = parse_name_value)]
     pub(crate) policies: Vec<(String, String)>,
     /// Lets the bot `strong` play with the networks in this folder, files `GAME-SEATS.onnx`. They are the policy `opponents`.
@@ -137,7 +137,8 @@ impl BotTable {
 
 /// Checks a bot's name, and removes the parts that equal defaults. Policies, `strong` and agents are looked up later.
 pub(crate) fn bot_name(name: &str) -> Result<String, UnknownBot> {
-    if name == STRONG || name.starts_with("policy:") || name.starts_with("agent:") {
+    let is_looked_up_later = ["policy:", "search:", "agent:"].iter().any(|kind| name.starts_with(kind));
+    if name == STRONG || is_looked_up_later {
         Ok(name.to_owned())
     } else {
         name.parse().map(|bot: Bot| bot.to_string())

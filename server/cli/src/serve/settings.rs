@@ -157,7 +157,7 @@ pub(super) struct Settings {
     /// Plays a game with the components in this file instead of the built-in ones; may be repeated.
     #[arg(long, value_name = "GAME=FILE", value_parser = validate_name_value)]
     catalogue: Vec<String>,
-    /// Lets bots called `policy:NAME` play with the network in this ONNX file; may be repeated.
+    /// Lets bots called `policy:NAME` and `search:NAME` play with the network in this ONNX file; may be repeated.
     #[arg(long, value_name = "NAME=FILE", value_parser = validate_name_value)]
     policy: Vec<String>,
     /// Lets the bot `strong` play with the networks in this folder, files `GAME-SEATS.onnx`. They are the policy `opponents`.
