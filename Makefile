@@ -105,9 +105,6 @@ test-rllib: $(RLLIB_VENV)/.installed
 	cd client-py && BOARDWIRE_BINARY="$(abspath $(BINARY))" ../$(RLLIB_VENV)/bin/python -m pytest -q tests/test_rllib.py tests/test_examples.py -k rllib
 	cd client-py && BOARDWIRE_BINARY="$(abspath $(BINARY))" ../$(RLLIB_VENV)/bin/python -m pytest -q ../tests/python/test_pages.py -k rllib
 
-# In Faraway, self-play seems to cost some strength: docs/training.md.
-TRAIN_faraway = --warm-up 1
-
 ## opponents: trains the missing networks of the package boardwire-opponents; GAME=faraway SEATS=2 for some, ARGS="--seed 2"
 opponents: $(TRAIN_VENV)/.installed | binary
 	$(TRAIN_VENV)/bin/python tools/opponents.py $(BINARY) $(if $(GAME),--game $(GAME)) $(if $(SEATS),--seats $(SEATS)) $(ARGS)
@@ -116,9 +113,9 @@ opponents: $(TRAIN_VENV)/.installed | binary
 ladder: binary
 	python3 tools/ladder.py $(BINARY) $(or $(GAME),faraway) $(or $(SEATS),2) $(ARGS)
 
-## train: trains an agent in 10 minutes; GAME=faraway, ARGS="--minutes 30 --seats 3" or other options of train_ppo.py
+## train: trains an agent in about 10 minutes; GAME=faraway, ARGS="--seats 3 --seed 2" or other options of train_ppo.py
 train: $(TRAIN_VENV)/.installed
-	$(TRAIN_VENV)/bin/python client-py/examples/train_ppo.py $(or $(GAME),faraway) $(TRAIN_$(or $(GAME),faraway)) $(ARGS)
+	$(TRAIN_VENV)/bin/python client-py/examples/train_ppo.py $(or $(GAME),faraway) $(ARGS)
 
 # Based on .venv, since Sphinx imports the package for the reference.
 $(DOCS_VENV)/.installed: client-py/pyproject.toml $(VENV)/.installed

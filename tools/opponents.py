@@ -26,17 +26,17 @@ AGAINST = ("random", "greedy")
 
 
 def tables(binary: str) -> Iterator[tuple[str, int]]:
-    """Returns the game and the number of seats of each table, with default options."""
+    """Returns each game with its least and its largest number of seats."""
     listed = subprocess.run([binary, "games", "--json"], capture_output=True, check=True, text=True)
     for game in json.loads(listed.stdout):
-        for seats in range(game["min_seats"], game["max_seats"] + 1):
-            yield game["id"], seats
+        yield game["id"], game["min_seats"]
+        yield game["id"], game["max_seats"]
 
 
-def train(game: str, seats: int, seed: int, decisions: int, out: Path) -> tuple[Path, list[str]]:
+def train(game: str, seats: int, seed: int, out: Path) -> tuple[Path, list[str]]:
     """Trains a network in the folder `out`. Returns its file and the command."""
     command = ["client-py/examples/train_ppo.py", game, "--seats", str(seats), "--seed", str(seed)]
-    command += ["--decisions", str(decisions), "--out", str(out.relative_to(ROOT))]
+    command += ["--out", str(out.relative_to(ROOT))]
     subprocess.run([sys.executable, *command], check=True, cwd=ROOT)
     return out / "policy.onnx", ["python", *command]
 
@@ -53,15 +53,17 @@ def described(share: Share) -> dict[str, Any]:
     return {"share": share.share, "interval": share.interval, "matches": share.matches}
 
 
-def add(binary: str, game: str, seats: int, seed: int, decisions: int, matches: int) -> None:
+def add(binary: str, game: str, seats: int, seed: int, matches: int) -> None:
     """Trains and measures the network of a table, and adds both to the package."""
-    network, command = train(game, seats, seed, decisions, ROOT / f"runs/opponents/{game}-{seats}")
+    network, command = train(game, seats, seed, ROOT / f"runs/opponents/{game}-{seats}")
+    last = json.loads((network.parent / "log.jsonl").read_text().splitlines()[-1])
     log = {
         "game": game,
         "seats": seats,
         "command": shlex.join(command),
         "seed": seed,
-        "decisions": decisions,
+        "decisions": last["decisions"],
+        "minutes": round(last["seconds"] / 60, 1),
         "strength": measure(binary, game, seats, network, matches),
     }
     (PACKAGE / f"{game}-{seats}.json").write_text(json.dumps(log, indent=2) + "\n")
@@ -76,13 +78,12 @@ def main() -> None:
     parser.add_argument("--game", help="only tables of this game")
     parser.add_argument("--seats", type=int, help="only tables with this number of seats")
     parser.add_argument("--seed", type=int, default=1, help="seed of each training")
-    parser.add_argument("--decisions", type=int, default=50_000_000, help="decisions of each training")
     parser.add_argument("--matches", type=int, default=2000, help="matches of each measurement")
     args = parser.parse_args()
     for game, seats in tables(args.binary):
         is_selected = args.game in (None, game) and args.seats in (None, seats)
         if is_selected and not (PACKAGE / f"{game}-{seats}.onnx").exists():
-            add(args.binary, game, seats, args.seed, args.decisions, args.matches)
+            add(args.binary, game, seats, args.seed, args.matches)
 
 
 if __name__ == "__main__":

@@ -1,20 +1,18 @@
-"""Trains an agent for any game in minutes on a laptop: first from playouts, then by self-play with PPO.
+"""Trains an agent for any game in minutes on a laptop, by self-play with PPO, and first from playouts if asked.
 
-In the first stage, the warm-up, the network learns the values of actions. It plays all seats of several
-hundred matches. For each decision, the server samples a determinization, tries every legal action there, and
-plays each to the end with the game's estimate. One result is mostly luck, but the network sees millions.
-
-In the second stage the network learns from its own matches by masked PPO, at a low rate. An average of its
-latest weights plays in measurements and is exported. In both stages a thread collects the next data while the
-network learns from the last: one core each.
+In the first stage, the warm-up, the network learns the values of actions. For each decision, the server
+samples a determinization and plays every legal action in it to the end, by the game's estimate. One result is
+mostly luck, but the network sees many. The second stage is masked PPO, with the network at all seats. An
+average of its latest weights is measured and exported. In both stages a thread collects the next data while
+the network learns from the last: one core each.
 
     python train_ppo.py faraway
     python train_ppo.py faraway --decisions 20000000 --resume           # continue, with a new schedule
     boardwire arena faraway --seats policy:mine:argmax,greedy --policy mine=runs/faraway/policy.onnx
 
 Equal seeds give equal networks on machines of one kind: schedules count decisions. `--minutes` only ends a
-training early. Ctrl-C does too; then the network is measured and exported. To try: more seats; `--warm-up 0`,
-which is only PPO; your own network in place of `boardwire.torch.Network`.
+training early. Ctrl-C does too; then the network is measured and exported. To try: more seats; another
+`--warm-up`; your own network in place of `boardwire.torch.Network`.
 """
 
 from __future__ import annotations
@@ -43,12 +41,16 @@ from boardwire.training import Memory, Run
 
 #: The network predicts margins in points divided by this, so that they are about as large as 1.
 POINTS = 30.0
-#: In the warm-up, an action that is better by so many points becomes *e* times as likely.
-TEMPERATURE = 0.6
-#: The network multiplies its logits by this, so that its weights stay small.
-SCALE = 10.0
+#: In the warm-up, a logit means so many points, divided by `--scale`.
+LOGIT = 6.0
 #: The decay of the average of the weights, for each step of the optimizer.
 AVERAGE = 0.999
+
+#: Defaults for games in which playouts teach faster than self-play.
+PRESETS: dict[str, dict[str, float]] = {
+    "faraway": {"warm_up": 3_000_000, "decisions": 9_000_000, "scale": 10, "rate": 1e-4, "entropy": 0},
+    "rauha": {"warm_up": 250_000, "replay": 6, "rate": 5e-4},
+}
 
 #: The metrics of an update, and the number of new decisions that it learned from.
 Update = tuple[dict[str, float], int]
@@ -112,7 +114,7 @@ def warm_up(trainee: Trainee, client: boardwire.Client, run: Run) -> Generator[U
                 mean = margin.sum(1, keepdim=True) / count
                 centred = logits - (logits * mask).sum(1, keepdim=True) / count
                 # Results of early decisions depend most on luck. The Huber loss limits large errors.
-                predicted, target = centred / SCALE, (margin - mean) / (SCALE * TEMPERATURE)
+                predicted, target = centred / args.scale, (margin - mean) / LOGIT
                 action_loss = 2 * huber_loss(predicted * mask, target * mask, reduction="sum") / count.sum()
                 value_loss = (value - mean.squeeze(1) / POINTS).square().mean()
                 trainee.optimize(action_loss + 0.3 * value_loss, rate)
@@ -190,8 +192,8 @@ def arguments() -> Namespace:
     add = parser.add_argument
     add("game", nargs="?", default="faraway")
     add("--seats", type=int, help="number of seats; default: the minimum of the game")
-    add("--decisions", type=int, default=6_000_000, help="decisions in total; the rates follow from it")
-    add("--warm-up", type=int, default=3_000_000, help="decisions of the first stage")
+    add("--decisions", type=int, default=20_000_000, help="decisions in total; the rates follow from it")
+    add("--warm-up", type=int, default=0, help="decisions of the first stage")
     add("--minutes", type=float, default=float("inf"), help="end after so many minutes of training")
     add("--out", type=Path, help="folder of the results; default: runs/GAME")
     add("--resume", action="store_true", help="continue the training in the folder")
@@ -205,15 +207,17 @@ def arguments() -> Namespace:
     add("--steps", type=int, default=64, help="steps per rollout; half as many in the warm-up")
     add("--warm-up-rate", type=float, default=4e-3, help="initial learning rate of the warm-up")
     add("--replay", type=int, default=1, help="how often the warm-up reuses a decision, on average")
-    add("--rate", type=float, default=1e-4, help="initial learning rate of self-play")
+    add("--rate", type=float, default=1e-3, help="initial learning rate of self-play")
     add("--epochs", type=int, default=1, help="passes over a rollout")
     add("--minibatch", type=int, default=2048)
     add("--clip", type=float, default=0.2)
-    add("--entropy", type=float, default=0.0, help="weight of the entropy")
+    add("--entropy", type=float, default=0.01, help="weight of the entropy")
     add("--trace", type=float, default=0.95, help="lambda of GAE")
     add("--width", type=int, default=32, help="length of an embedding")
     add("--hidden", type=int, default=128, help="units per hidden layer")
     add("--layers", type=int, default=2, help="hidden layers")
+    add("--scale", type=float, default=1, help="factor of the logits: how certain the policy is at first")
+    parser.set_defaults(**PRESETS.get(parser.parse_known_args()[0].game, {}))
     return parser.parse_args()
 
 
@@ -224,7 +228,7 @@ def main() -> None:
     torch.set_num_threads(args.threads)
     with boardwire.connect(args.address) as client:
         spec = client.game(args.game, seats=args.seats)
-        network = Network(spec, width=args.width, hidden=args.hidden, layers=args.layers, scale=SCALE)
+        network = Network(spec, width=args.width, hidden=args.hidden, layers=args.layers, scale=args.scale)
         trainee = Trainee(network, args)
         playing, folder = trainee.average.module, args.out or Path("runs") / args.game
         parts = {"learner": network, "optimizer": trainee.optimizer}

@@ -180,7 +180,7 @@ def logged(folder: Path) -> list[dict[str, Any]]:
 def test_resumed_training_continues_where_it_ended(
     warm_up: int, loss: str, rate: float, tmp_path: Path
 ) -> None:
-    begun = run(f"{SMALL} --warm-up {warm_up or 0} --decisions 8000 --minutes 0.001", tmp_path)
+    begun = run(f"{SMALL} --warm-up {warm_up} --decisions 8000 --minutes 0.001", tmp_path)
     first = logged(tmp_path)
     output = run(f"{SMALL} --warm-up {warm_up} --decisions 4000 --resume", tmp_path)
     updates = logged(tmp_path)
