@@ -176,6 +176,28 @@ def test_an_exported_network_plays_like_the_original(game: str, seats: int, tmp_
             step = batch.step(best.numpy())
 
 
+def test_a_compact_file_is_small_and_plays_nearly_alike(tmp_path: Path) -> None:
+    torch.manual_seed(4)
+    with boardwire.connect() as client:
+        network = Network(client.game("golden_compass", seats=4), scale=10)
+    for name, compact in (("whole", False), ("small", True)):
+        export(network, tmp_path / f"{name}.onnx", compact=compact)
+    sizes = [(tmp_path / f"{name}.onnx").stat().st_size for name in ("whole", "small")]
+    assert sizes[1] < min(1_000_000, sizes[0] / 3)
+    policies = [f"--policy={name}={tmp_path / name}.onnx" for name in ("whole", "small")]
+    kinds: dict[str, Any] = {"seats": 4, "environments": 16, "seed": 5, "columns": ["advice_shares"]}
+    with boardwire.connect(server_args=policies) as client:
+        shares = []
+        for name in ("whole", "small"):
+            with client.open_batch("golden_compass", advice=f"policy:{name}", **kinds) as batch:
+                step = batch.reset()
+                for _ in range(40):
+                    step = batch.step(lowest(step.mask))
+                shares.append(step.advice_shares)
+    assert not np.array_equal(*shares)
+    np.testing.assert_allclose(*shares, atol=0.1)
+
+
 def test_an_export_prints_nothing_and_warns_of_nothing(tmp_path: Path) -> None:
     program = """
 import sys, boardwire

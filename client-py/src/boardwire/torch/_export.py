@@ -83,17 +83,13 @@ def _compress(graph: Any) -> None:
             continue
         largest = np.abs(weights).max(axis=tuple(range(weights.ndim - 1)))
         scale = np.maximum(largest, 1e-12).astype(np.float32) / 127
-        constants = {
-            "integers": np.rint(weights / scale).astype(np.int8),
-            "scale": scale,
-        }
         inputs = []
-        for kind, array in constants.items():
-            own = ir.Value(name=f"{name}.{kind}", const_value=ir.tensor(array))
-            graph.initializers.add(own)
-            inputs.append(own)
-        node = ir.Node("", "DequantizeLinear", inputs, attributes=[ir.AttrInt64("axis", weights.ndim - 1)])
-        node.outputs[0].name = f"{name}.weights"
-        graph.insert_before(graph[0], node)
+        for kind, array in (("integers", np.rint(weights / scale).astype(np.int8)), ("scale", scale)):
+            inputs.append(ir.Value(name=f"{name}.{kind}", const_value=ir.tensor(array)))
+            graph.initializers.add(inputs[-1])
+        cast = ir.Node("", "Cast", inputs[:1], attributes=[ir.AttrInt64("to", ir.DataType.FLOAT)])
+        node = ir.Node("", "Mul", [cast.outputs[0], inputs[1]])
+        cast.outputs[0].name, node.outputs[0].name = f"{name}.floats", f"{name}.weights"
+        graph.insert_before(graph[0], [cast, node])
         ir.convenience.replace_all_uses_with(value, node.outputs[0])
         del graph.initializers[name]
