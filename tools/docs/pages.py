@@ -50,7 +50,8 @@ PYTHON = {
     " ComponentTable Column FeatureLayout Entities EntityLayout",
     "Batches": "Batch BatchPart BatchStep BatchColumn Autoreset NOBODY SelfPlay Turn",
     "Searches": "Search",
-    "Learning": "Rollouts Rollout Decisions Policy Learner League advantages",
+    "Learning": "Rollouts Rollout Decisions Policy Learner League advantages ahead",
+    "Action values": "ActionValueCollector ActionValues",
     "Evaluation": "evaluate Evaluation versus Versus",
     "Recordings": "record record_arena Recording RecordingFacts Steps",
 }
@@ -62,6 +63,7 @@ MODULES = [
     "pettingzoo",
     "sb3",
     "torch",
+    "training",
     "rllib",
     "open_spiel",
     "dm_env_rpc",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,6 @@ from numpy.typing import NDArray
 from ._batch import Batch
 from ._rollouts import Decisions, Policy, whole_actions
 from ._types import BatchStep
-
-T = TypeVar("T")
-P = TypeVar("P")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +70,7 @@ class ActionValueCollector:
         return ActionValues(*(np.concatenate(column) for column in zip(*taken, strict=True)))
 
 
-def ahead(collect: Callable[[P], T], policy: Callable[[], P]) -> Iterator[T]:
+def ahead(collect: Callable[[Any], Any], policy: Callable[[], Any]) -> Iterator[Any]:
     """Collects data in a thread while the caller learns from the data before.
 
     Each collection gets the policy that `policy` returns just before it begins: a frozen copy. So data are
