@@ -1,4 +1,4 @@
-"""Trains an agent for any game in minutes on a laptop, by self-play with PPO, and first from playouts if asked.
+"""Trains an agent for any game in minutes on a laptop: by self-play with PPO, at first from playouts if told.
 
 In the first stage, the warm-up, the network learns the values of actions. For each decision, the server
 samples a determinization and plays every legal action in it to the end, by the game's estimate. One result is

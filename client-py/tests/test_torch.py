@@ -170,8 +170,8 @@ def test_an_exported_network_plays_like_the_original(game: str, seats: int, tmp_
             np.testing.assert_array_equal(step.advice, best)
             assert step.advice_shares is not None
             with torch.inference_mode():
-                logits, _ = network(torch.from_numpy(step.view))
-                chances = log_probabilities(logits, torch.from_numpy(step.mask)).exp()
+                logits, _ = network(torch.tensor(step.view))
+                chances = log_probabilities(logits, torch.tensor(step.mask)).exp()
             np.testing.assert_allclose(step.advice_shares, chances, atol=1e-3)
             step = batch.step(best.numpy())
 
