@@ -27,6 +27,7 @@ myst_heading_anchors = 4
 default_role = "code"
 autodoc_default_options = {"members": True, "member-order": "bysource"}
 autodoc_mock_imports = [
+    "matplotlib",
     "minari",
     "open_spiel",
     "pyarrow",
@@ -34,7 +35,9 @@ autodoc_mock_imports = [
     "ray",
     "sb3_contrib",
     "stable_baselines3",
+    "tensorboard",
     "torch",
+    "tqdm",
 ]
 # Signatures show these aliases, not the types behind them.
 ALIASES = ["Autoreset", "Decisions", "IllegalActions", "Learner", "Policy", "Reward"]
