@@ -235,7 +235,7 @@ def main() -> None:
         try:
             run = Run(folder, playing, parts, resume=args.resume)
         except (OSError, ValueError) as problem:
-            raise SystemExit(f"{problem} (--resume continues a training, --out names a folder)") from None
+            raise SystemExit(f"{problem}; use --resume, or name another folder by --out") from None
         try:
             train(trainee, client, run)
         except KeyboardInterrupt:

@@ -353,10 +353,10 @@ def test_a_trained_network_is_probed(tmp_path: Path) -> None:
 
 def test_resumed_training_refuses_other_settings(tmp_path: Path) -> None:
     need("train_ppo.py")
-    small = "train_ppo.py faraway --deals 2 --environments 16 --steps 8 --measure 1 --minutes 0.03"
+    small = f"{SMALL} --decisions 1000 --warm-up 0"
     run(small, tmp_path)
     for options, message in (
-        ("", "exists: continue it with --resume"),
+        ("", "checkpoint.pt exists; use --resume"),
         ("--resume --hidden 64", "was made for"),
         ("--resume --seats 3", "was made for"),
         ("--resume --out elsewhere", "there is no elsewhere/checkpoint.pt"),

@@ -187,15 +187,16 @@ def test_a_compact_file_is_small_and_plays_nearly_alike(tmp_path: Path) -> None:
     policies = [f"--policy={name}={tmp_path / name}.onnx" for name in ("whole", "small")]
     kinds: dict[str, Any] = {"seats": 4, "environments": 16, "seed": 5, "columns": ["advice_shares"]}
     with boardwire.connect(server_args=policies) as client:
-        shares = []
+        shares: list[Any] = []
         for name in ("whole", "small"):
             with client.open_batch("golden_compass", advice=f"policy:{name}", **kinds) as batch:
                 step = batch.reset()
                 for _ in range(40):
                     step = batch.step(lowest(step.mask))
                 shares.append(step.advice_shares)
-    assert not np.array_equal(*shares)
-    np.testing.assert_allclose(*shares, atol=0.1)
+    whole, small = shares
+    assert not np.array_equal(whole, small)
+    np.testing.assert_allclose(whole, small, atol=0.1)
 
 
 def test_an_export_prints_nothing_and_warns_of_nothing(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ class Run:
         if resume:
             self._load()
         elif self._checkpoint.exists():
-            raise FileExistsError(f"{self._checkpoint} exists: continue it, or choose another folder")
+            raise FileExistsError(f"{self._checkpoint} exists")
         self._writer = SummaryWriter(str(folder))
 
     def record(self, metrics: Mapping[str, float], *, decisions: int, seconds: float) -> None:
