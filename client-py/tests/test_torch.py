@@ -145,7 +145,9 @@ def test_every_parameter_of_a_network_learns(client: boardwire.Client) -> None:
         loss.backward()
         optimizer.step()
     assert loss.item() < 0.2
-    assert [name for name, values in network.named_parameters() if torch.equal(values, before[name])] == []
+    # No field of a view names the components of some tables, so their projections are empty.
+    learned = {name: values for name, values in network.named_parameters() if values.numel()}
+    assert [name for name, values in learned.items() if torch.equal(values, before[name])] == []
 
 
 @pytest.mark.parametrize(("game", "seats"), TABLES)
