@@ -12,17 +12,12 @@ import shutil
 import subprocess
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
-
-from ladder import Share, play
 
 ROOT = Path(__file__).resolve().parent.parent
 #: The networks, and a log beside each.
 PACKAGE = ROOT / "opponents/src/boardwire_opponents"
-#: What the network is measured against, at all other seats.
-AGAINST = ("random", "greedy")
 
 
 def tables(binary: str) -> Iterator[tuple[str, int]]:
@@ -41,20 +36,14 @@ def train(game: str, seats: int, seed: int, out: Path) -> tuple[Path, list[str]]
     return out / "policy.onnx", ["python", *command]
 
 
-def measure(binary: str, game: str, seats: int, network: Path, matches: int) -> dict[str, Any]:
-    """Plays a network against bots; returns its share of first places with its interval, for each bot."""
-    policy = ["--policy", f"new={network}"]
-    shares = {bot: play(binary, game, seats, "policy:new:argmax", bot, matches, policy) for bot in AGAINST}
-    return {bot: described(share) for bot, share in shares.items()}
+def described(share: Sequence[float], matches: int) -> dict[str, object]:
+    """Returns the share of matches won with its interval, as a log has them."""
+    mean, low, high = (round(number, 4) for number in share)
+    return {"share": mean, "interval": [low, high], "matches": matches}
 
 
-def described(share: Share) -> dict[str, Any]:
-    """Returns the figures of a share as a log has them."""
-    return {"share": share.share, "interval": share.interval, "matches": share.matches}
-
-
-def add(binary: str, game: str, seats: int, seed: int, matches: int) -> None:
-    """Trains and measures the network of a table, and adds both to the package."""
+def add(game: str, seats: int, seed: int) -> None:
+    """Trains the network of a table, and adds it to the package with its last measurement."""
     network, command = train(game, seats, seed, ROOT / f"runs/opponents/{game}-{seats}")
     last = json.loads((network.parent / "log.jsonl").read_text().splitlines()[-1])
     log = {
@@ -64,7 +53,7 @@ def add(binary: str, game: str, seats: int, seed: int, matches: int) -> None:
         "seed": seed,
         "decisions": last["decisions"],
         "minutes": round(last["seconds"] / 60, 1),
-        "strength": measure(binary, game, seats, network, matches),
+        "strength": {bot: described(share, last["deals"] * seats) for bot, share in last["best"].items()},
     }
     (PACKAGE / f"{game}-{seats}.json").write_text(json.dumps(log, indent=2) + "\n")
     # The network is last, since a table with a network is finished.
@@ -78,12 +67,11 @@ def main() -> None:
     parser.add_argument("--game", help="only tables of this game")
     parser.add_argument("--seats", type=int, help="only tables with this number of seats")
     parser.add_argument("--seed", type=int, default=1, help="seed of each training")
-    parser.add_argument("--matches", type=int, default=2000, help="matches of each measurement")
     args = parser.parse_args()
     for game, seats in tables(args.binary):
         is_selected = args.game in (None, game) and args.seats in (None, seats)
         if is_selected and not (PACKAGE / f"{game}-{seats}.onnx").exists():
-            add(args.binary, game, seats, args.seed, args.matches)
+            add(game, seats, args.seed)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""Trains an agent for any game in minutes on a laptop: by self-play with PPO, at first from playouts if told.
+"""Trains an agent for any game in minutes on a laptop: from playouts, then by self-play with PPO.
 
-In the first stage, the warm-up, the network learns the values of actions. For each decision, the server
-samples a determinization and plays every legal action in it to the end, by the game's estimate. One result is
-mostly luck, but the network sees many. The second stage is masked PPO, with the network at all seats. An
-average of its latest weights is measured and exported. In both stages a thread collects the next data while
-the network learns from the last: one core each.
+In the first stage, the optional warm-up, the network learns the values of actions. The server samples a
+determinization and plays every legal action in it to the end, by the game's estimate. One result is mostly
+luck, but the network sees many. The second stage is masked PPO with the network at all seats. An average of
+its latest weights is exported. A thread collects the next data while the network learns from the last.
 
     python train_ppo.py faraway
     python train_ppo.py faraway --decisions 20000000 --resume           # continue, with a new schedule
@@ -26,9 +25,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault(
-    "OMP_WAIT_POLICY", "PASSIVE"
-)  # Waiting threads of PyTorch must leave cores to the server.
+# Waiting threads of PyTorch must leave cores to the server.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import torch
 from torch.nn.functional import huber_loss
@@ -102,7 +100,7 @@ def warm_up(trainee: Trainee, client: boardwire.Client, run: Run) -> Generator[U
 
     with trainee.open_batch(client, seed) as batch:
         collector = boardwire.ActionValueCollector(batch, seed=seed)
-        for data in boardwire.ahead(
+        for data in boardwire.collect_ahead(
             lambda policy: collector.collect(policy, args.steps // 2), lambda: partial(act, network.frozen())
         ):
             memory.add(data)
@@ -133,7 +131,9 @@ def self_play(trainee: Trainee, client: boardwire.Client, run: Run) -> Generator
 
     with trainee.open_batch(client, seed) as batch:
         rollouts = boardwire.Rollouts(batch, args.steps, lam=args.trace)
-        for rollout in boardwire.ahead(rollouts.collect, lambda: partial(learner, trainee.network.frozen())):
+        for rollout in boardwire.collect_ahead(
+            rollouts.collect, lambda: partial(learner, trainee.network.frozen())
+        ):
             rate = args.rate * decay(run.decisions, args.warm_up, args.decisions)
             yield {**learn(trainee, rollout, rate), "rate": rate}, len(rollout.action)
 
@@ -151,7 +151,7 @@ def learn(trainee: Trainee, rollout: boardwire.Rollout, rate: float) -> dict[str
             log_probs = log_probabilities(logits, mask[rows])
             log_ratio = log_probs.gather(1, action[rows, None]).squeeze(1) - before[rows]
             ratio = log_ratio.exp()
-            bounded = ratio.clamp(1 - args.clip, 1 + args.clip)
+            bounded = ratio.clamp(0.8, 1.2)
             policy_loss = -torch.minimum(ratio * advantage[rows], bounded * advantage[rows]).mean()
             value_loss = (value - returns[rows]).square().mean()
             entropy = -(log_probs.exp() * log_probs).sum(1).mean()
@@ -210,15 +210,15 @@ def arguments() -> Namespace:
     add("--rate", type=float, default=1e-3, help="initial learning rate of self-play")
     add("--epochs", type=int, default=1, help="passes over a rollout")
     add("--minibatch", type=int, default=2048)
-    add("--clip", type=float, default=0.2)
     add("--entropy", type=float, default=0.01, help="weight of the entropy")
     add("--trace", type=float, default=0.95, help="lambda of GAE")
-    add("--width", type=int, default=32, help="length of an embedding")
     add("--hidden", type=int, default=128, help="units per hidden layer")
     add("--layers", type=int, default=2, help="hidden layers")
     add("--scale", type=float, default=1, help="factor of the logits: how certain the policy is at first")
     parser.set_defaults(**PRESETS.get(parser.parse_known_args()[0].game, {}))
-    return parser.parse_args()
+    args = parser.parse_args()
+    args.warm_up = min(args.warm_up, args.decisions)
+    return args
 
 
 def main() -> None:
@@ -228,7 +228,7 @@ def main() -> None:
     torch.set_num_threads(args.threads)
     with boardwire.connect(args.address) as client:
         spec = client.game(args.game, seats=args.seats)
-        network = Network(spec, width=args.width, hidden=args.hidden, layers=args.layers, scale=args.scale)
+        network = Network(spec, hidden=args.hidden, layers=args.layers, scale=args.scale)
         trainee = Trainee(network, args)
         playing, folder = trainee.average.module, args.out or Path("runs") / args.game
         parts = {"learner": network, "optimizer": trainee.optimizer}

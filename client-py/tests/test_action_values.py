@@ -11,7 +11,7 @@ from tables import lowest
 from transports import client, local, served
 
 import boardwire
-from boardwire import ActionValueCollector, ActionValues, Decisions, ahead
+from boardwire import ActionValueCollector, ActionValues, Decisions, collect_ahead
 
 __all__ = ["client", "local", "served"]
 
@@ -66,7 +66,7 @@ def test_data_are_collected_ahead_with_the_policy_of_one_update_ago() -> None:
         return policy
 
     used = []
-    for data in ahead(take, lambda: versions[-1]):
+    for data in collect_ahead(take, lambda: versions[-1]):
         used.append(data)
         versions.append(len(versions))
         if len(used) == 4:
@@ -80,4 +80,4 @@ def test_the_learner_gets_the_error_of_a_collection() -> None:
         raise ValueError("no data")
 
     with pytest.raises(ValueError, match="no data"):
-        next(ahead(fail, lambda: None))
+        next(collect_ahead(fail, lambda: None))

@@ -182,7 +182,7 @@ def test_resumed_training_continues_where_it_ended(
 ) -> None:
     begun = run(f"{SMALL} --warm-up {warm_up} --decisions 8000 --minutes 0.001", tmp_path)
     first = logged(tmp_path)
-    output = run(f"{SMALL} --warm-up {warm_up} --decisions 4000 --resume", tmp_path)
+    output = run(f"{SMALL} --warm-up {warm_up} --decisions {warm_up or 4000} --resume", tmp_path)
     updates = logged(tmp_path)
     assert updates[: len(first)] == first
     assert 0 < len(first) < len(updates)
@@ -193,6 +193,11 @@ def test_resumed_training_continues_where_it_ended(
     for before, update in zip(decisions[:-1], updates, strict=True):
         end = warm_up or (8000 if before < first[-1]["decisions"] else 4000)
         assert update["rate"] == pytest.approx(rate * max(1 - before / end, 0.05))
+
+
+def test_a_training_ends_at_its_decisions_also_in_the_warm_up(tmp_path: Path) -> None:
+    run(f"{SMALL} --decisions 500", tmp_path)
+    assert 500 <= logged(tmp_path)[-1]["decisions"] < 1000
 
 
 def test_equal_seeds_train_equal_networks(tmp_path: Path) -> None:

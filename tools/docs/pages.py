@@ -50,7 +50,7 @@ PYTHON = {
     " ComponentTable Column FeatureLayout Entities EntityLayout",
     "Batches": "Batch BatchPart BatchStep BatchColumn Autoreset NOBODY SelfPlay Turn",
     "Searches": "Search",
-    "Learning": "Rollouts Rollout Decisions Policy Learner League advantages ahead",
+    "Learning": "Rollouts Rollout Decisions Policy Learner League advantages collect_ahead",
     "Action values": "ActionValueCollector ActionValues",
     "Evaluation": "evaluate Evaluation versus Versus",
     "Recordings": "record record_arena Recording RecordingFacts Steps",

@@ -12,7 +12,7 @@ from typing import Any as _Any
 
 from . import _registration, aio, errors
 from ._access import TLS, Address, Pem
-from ._action_values import ActionValueCollector, ActionValues, ahead
+from ._action_values import ActionValueCollector, ActionValues, collect_ahead
 from ._batch import Batch, BatchPart
 from ._client import CALL_SECONDS, Client, connect
 from ._evaluation import Evaluation, Versus, evaluate, versus
@@ -131,8 +131,8 @@ __all__ = [
     "ViewField",
     "__version__",
     "advantages",
-    "ahead",
     "aio",
+    "collect_ahead",
     "connect",
     "errors",
     "evaluate",

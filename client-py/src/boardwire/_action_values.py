@@ -1,4 +1,4 @@
-"""Training data from playouts: decisions with the values of all their legal actions."""
+"""The collection of training data: values of actions by playouts, and data for a learner in a thread."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ class ActionValueCollector:
             with self._batch.search(
                 places=places, seed=seeds[0], reward="margin", skip_forced=True
             ) as search:
-                taken.append((step.view, step.mask.astype(bool), search.values(seed=seeds[1])))
+                taken.append((step.view, step.mask, search.values(seed=seeds[1])))
             decisions = Decisions(step.view, step.mask, step.seat, np.arange(len(step.seat)))
             self._step = self._batch.step(whole_actions(policy(decisions), len(step.seat), "the policy"))
         return ActionValues(*(np.concatenate(column) for column in zip(*taken, strict=True)))
 
 
-def ahead(collect: Callable[[Any], Any], policy: Callable[[], Any]) -> Iterator[Any]:
+def collect_ahead(collect: Callable[[Any], Any], policy: Callable[[], Any]) -> Iterator[Any]:
     """Collects data in a thread while the caller learns from the data before.
 
     Each collection gets the policy that `policy` returns just before it begins: a frozen copy. So data are

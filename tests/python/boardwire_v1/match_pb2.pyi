@@ -349,7 +349,7 @@ class Player(google.protobuf.message.Message):
         PARAMETERS_FIELD_NUMBER: builtins.int
         POLICY_FIELD_NUMBER: builtins.int
         name: builtins.str
-        """`random`, `greedy`, `mc` or `search`."""
+        """`random`, `greedy`, `mc`, `search` or `strong`."""
         policy: builtins.str
         """The name of the policy that `search` uses. Empty for other bots."""
         @property

@@ -136,7 +136,7 @@ def log_probabilities(logits: Tensor, mask: Tensor) -> Tensor:
         logits: `float32[n, actions]`.
         mask: `bool[n, actions]`, the legal actions.
     """
-    legal = logits.masked_fill(~mask.bool(), _ILLEGAL_LOGIT)
+    legal = logits.masked_fill(~mask, _ILLEGAL_LOGIT)
     return legal.log_softmax(1).clamp_min(_LEAST_LOG_PROBABILITY)
 
 
@@ -163,7 +163,7 @@ def sample(
     """
     # Copies, because the arrays of a step are read-only and a tensor that shares their memory cannot be.
     logits, value = network(torch.tensor(decisions.view))
-    mask = torch.tensor(decisions.mask).bool()
+    mask = torch.tensor(decisions.mask)
     chances = log_probabilities(logits, mask)
     weights = chances.exp()
     if explore:

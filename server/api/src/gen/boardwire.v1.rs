@@ -66,7 +66,7 @@ pub mod player {
     /// A bot of the server.
     #[derive(Clone, PartialEq, ::prost::Message)]
     pub struct Bot {
-        /// `random`, `greedy`, `mc` or `search`.
+        /// `random`, `greedy`, `mc`, `search` or `strong`.
         #[prost(string, tag = "1")]
         pub name: ::prost::alloc::string::String,
         /// Parameters by name. Missing parameters have their defaults. `greedy` has `worlds`: it averages over this many sampled states, 1 to 1024. `mc`

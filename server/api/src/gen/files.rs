@@ -601,7 +601,7 @@ message Player {
 
   // A bot of the server.
   message Bot {
-    // `random`, `greedy`, `mc` or `search`.
+    // `random`, `greedy`, `mc`, `search` or `strong`.
     string name = 1;
     // Parameters by name. Missing parameters have their defaults. `greedy` has `worlds`: it averages over this many sampled states, 1 to 1024. `mc`
     // and `search` have `playouts`: 1 to 10000.

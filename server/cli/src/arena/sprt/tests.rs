@@ -41,7 +41,7 @@ fn the_ratio_is_that_of_fishtest() {
     // Published with commits of Stockfish: https://tests.stockfishchess.org/tests/view/5fe50b9d3932f79192d3973c
     let published = test(-0.25, 1.25, [292, 5905, 28939, 6129, 299]);
     assert!((published.llr() - 2.95).abs() < 0.005, "{}", published.llr());
-    // Computed by fishtest's `LLR_logistic`.
+    // Computed by a short Python program of the formula in fishtest's `LLR_logistic`.
     for (elo0, elo1, counts, expected) in [
         (-5.0, 10.0, [12, 60, 150, 80, 20], 3.252_518_971),
         (0.0, 50.0, [0, 3, 10, 9, 5], 3.516_707_551),
