@@ -177,6 +177,7 @@ def valid(stubs: Stubs) -> list[Call]:
             (determinize, token),
             (search_pb.CreateSearchRequest(batch_id=batch, mask=b"\x05", places=4), owner),
             (search_pb.AdvanceRequest(search_id=search, worlds=bytes(4), actions=bytes(1)), token),
+            (search_pb.RedeterminizeRequest(search_id=search, worlds=bytes(4), seed=1), token),
             (search_pb.RolloutRequest(search_id=search, worlds=bytes(4), playouts=2, seed=1), token),
             (search_pb.CloseSearchRequest(search_id="0" * 32), token),
         ],
