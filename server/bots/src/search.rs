@@ -17,7 +17,7 @@ const PLAYOUTS_PER_ACTION: u32 = 8;
 /// The value of one nat of a policy's log-probability, in hundredths of a point of a playout.
 const NAT_VALUE: i64 = 60;
 /// The number of playouts that the policy's preference counts as. So it matters less, the more playouts there are.
-const PRIOR_PLAYOUTS: i64 = 25;
+const PRIOR_PLAYOUTS: i64 = 60;
 /// The value of one point of a playout, in the unit of `NAT_VALUE` times a log-ratio.
 const POINT_VALUE: i64 = 100 * 1024;
 
