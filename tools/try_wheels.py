@@ -140,15 +140,14 @@ def try_wheels(folder: Path, python: str, target: Path, pins: list[str]) -> None
     environment.install(*options, "boardwire[gym]")
     environment.run("python", "-m", "pip", "check")
     environment.play()
+    environment.install(*options, "--no-index", "--no-deps", "boardwire-opponents")
+    environment.run("python", "-c", PLAY_STRONG)
     environment.install(*options, "boardwire[pettingzoo,render]", "pytest", "pytest-timeout")
     # The tests read messages with a second implementation, which needs these.
     environment.install("googleapis-common-protos>=1.66")
     environment.run("python", "-m", "pip", "list")
     tests = [f"tests/test_{name}.py" for name in TESTS.split()]
     environment.run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, cwd=CLIENT)
-    # The tests expect a server without registered policies.
-    environment.install(*options, "--no-index", "--no-deps", "boardwire-opponents")
-    environment.run("python", "-c", PLAY_STRONG)
 
 
 def try_sources(source: Path, python: str, target: Path) -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
 
 import boardwire
 from boardwire._process import find_binary
+
+# Hides the package `boardwire-opponents` if it is installed: tests start servers without its networks.
+sys.modules["boardwire_opponents"] = None  # type: ignore[assignment]
 
 
 @pytest.fixture(scope="session")
