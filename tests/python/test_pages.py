@@ -18,6 +18,8 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+#: The folder of the package `boardwire_opponents`, which is not installed.
+OPPONENTS = ROOT / "opponents/src"
 #: Folders with pages of other projects.
 EXCLUDED = {"node_modules", "target"}
 SERVER = "127.0.0.1:50051"
@@ -80,5 +82,6 @@ def test_a_program_runs_as_printed(program: Program, address: str, tmp_path: Pat
         timeout=TIMEOUT,
         check=False,
         cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(OPPONENTS)},
     )
     assert process.returncode == 0, process.stderr
