@@ -14,7 +14,6 @@ from tables import TABLES
 
 import boardwire
 import boardwire.envs
-from boardwire import _spec
 from boardwire.pettingzoo import aec_env, parallel_env
 
 ENGINES = [pytest.param({}, marks=pytest.mark.slow), {"address": "local:"}]
@@ -121,14 +120,6 @@ def test_a_picture_contains_only_what_its_view_contains() -> None:
         for height in (-1, 0, 32769, 1 << 40):
             with pytest.raises(ValueError, match=f"`height` must be from 1 to 32768; got {height}"):
                 spec.pixels(obs.view, height=height)
-
-
-@pytest.mark.slow
-def test_a_painter_rejects_another_catalogue() -> None:
-    with boardwire.connect() as client:
-        spec = client.game("faraway", seats=2)
-    with pytest.raises(ValueError, match="other rules or components"):
-        _spec.painter("faraway", 2, tuple(sorted(spec.options.items())), "0" * 64)
 
 
 WITHOUT_PYGAME = """

@@ -20,13 +20,9 @@ from ._fields import ComponentTable, ViewField
 
 
 @lru_cache(maxsize=32)
-def painter(game: str, seats: int, options: tuple[tuple[str, str], ...], digest: str) -> _core.Painter:
-    """Returns the painter that draws the views of a table.
-
-    Raises:
-        ValueError: The rules or components of the server differ from those of the extension.
-    """
-    return _core.Painter(game, seats, dict(options), digest)
+def _painter(encoded: bytes) -> _core.Painter:
+    """Returns the painter that draws the views of a table, given its encoded description."""
+    return _core.Painter(encoded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +100,7 @@ class GameSpec:
         min_score: The lower bound of final scores.
         max_score: The upper bound of final scores.
         digest: The digest of all facts of the spec; it changes when the game changes.
+        encoded: The spec as an encoded `boardwire.v1.GameSpec`.
         layout: The layout of the features; see `features`.
         row_offsets: The index of each table's first row in the concatenation of all tables.
         action_rows: `int32[actions]`, the row that each action names, as an index into the concatenation of
@@ -130,6 +127,7 @@ class GameSpec:
     min_score: int
     max_score: int
     digest: str
+    encoded: bytes = field(repr=False)
     layout: FeatureLayout = field(init=False, repr=False)
     row_offsets: Mapping[str, int] = field(init=False, repr=False)
     action_rows: NDArray[np.int32] = field(init=False, repr=False)
@@ -201,9 +199,9 @@ class GameSpec:
             An SVG document, 960 pixels wide, without scripts, styles or links.
 
         Raises:
-            ValueError: `view` is not such a view, or the server's catalogue differs from the extension's.
+            ValueError: `view` is not such a view.
         """
-        return self._painter().svg(np.asarray(view, dtype=np.uint8).tobytes(), seat)
+        return _painter(self.encoded).svg(np.asarray(view, dtype=np.uint8).tobytes(), seat)
 
     def pixels(
         self, view: NDArray[np.uint8], *, seat: int | None = 0, height: int | None = None
@@ -217,22 +215,9 @@ class GameSpec:
                 height of the picture, which differs from position to position.
 
         Raises:
-            ValueError: `view` is not such a view, `height` is out of range, or the server's catalogue differs
-                from the extension's.
+            ValueError: `view` is not such a view, or `height` is out of range.
         """
-        return self._painter().pixels(np.asarray(view, dtype=np.uint8).tobytes(), seat, height)
-
-    def check_pictures(self) -> None:
-        """Checks that `picture` and `pixels` can draw views of this spec.
-
-        Raises:
-            ValueError: The server's catalogue differs from the extension's.
-        """
-        self._painter()
-
-    def _painter(self) -> _core.Painter:
-        options = tuple(sorted(self.options.items()))
-        return painter(self.id, self.seats, options, self.digest)
+        return _painter(self.encoded).pixels(np.asarray(view, dtype=np.uint8).tobytes(), seat, height)
 
     def entities(self, view: NDArray[np.uint8]) -> Entities:
         """Converts a view, or a batch of views, to tokens: one for each place that can name a component.

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from . import _core
 from ._fields import Axis, Column, ComponentTable, ViewField
 from ._info import (
     BotParameter,
@@ -57,6 +58,7 @@ def game_spec(message: Fields) -> GameSpec:
         public_fields={field["name"]: _field(field) for field in message["public_fields"]},
         tables={table["name"]: _table(table) for table in message["tables"]},
         digest=message["spec_digest"],
+        encoded=_core.encode("GameSpec", dict(message)),
     )
 
 

@@ -4,6 +4,7 @@ mod batch;
 mod catalog;
 mod player;
 mod search;
+mod table_facts;
 
 use std::collections::BTreeMap;
 
@@ -18,6 +19,7 @@ pub use catalog::{game, get_game, policies, spec};
 pub use player::players;
 pub use player::{bot, bot_message, bots, parse_player, player, player_message, player_name};
 pub use search::{playouts, redeterminized, rewards, search, search_options, world_actions};
+pub use table_facts::table_facts;
 
 /// Converts a count to the 32 bits that messages use. No count of this crate comes near the limit.
 #[must_use]

@@ -150,6 +150,12 @@ impl ActionSpace {
         Self::default()
     }
 
+    /// Creates the space of these actions, in index order.
+    #[must_use]
+    pub fn of(actions: Vec<ActionSpec>) -> Self {
+        Self(actions)
+    }
+
     /// Adds the next range. `label` returns the label of a number.
     ///
     /// # Panics

@@ -52,7 +52,7 @@ impl OptionSpec {
 }
 
 /// Every option of a game with its value in one match, in the game type's order.
-#[derive(Debug, Clone, PartialEq, Eq, BorshSerialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, BorshSerialize)]
 pub struct Options(Vec<(&'static str, String)>);
 
 impl Options {

@@ -1,23 +1,20 @@
 //! Draws positions as pictures, from the views that clients receive.
 
-use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::sync::Arc;
 
-use boardwire_batch::registry::Registry;
-use boardwire_batch::tables::{Table, Tables};
+use boardwire_api::v1;
+use boardwire_batch::messages::table_facts;
 use boardwire_draw::{draw, load_font, raster};
-use boardwire_kernel::{Seat, Viewer};
+use boardwire_kernel::{GameInfo, Seat, Viewer};
 use numpy::{PyArray1, PyArray3, PyArrayMethods as _};
+use prost::Message as _;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::refuse::refused;
-
-/// A painter for the views of one table.
+/// A painter for the views of one table, of any game.
 #[pyclass(frozen, module = "boardwire._core")]
 pub(crate) struct Painter {
-    table: Arc<Table>,
+    info: GameInfo,
 }
 
 fn value_error(message: impl Display) -> PyErr {
@@ -26,32 +23,17 @@ fn value_error(message: impl Display) -> PyErr {
 
 #[pymethods]
 impl Painter {
-    /// Creates a painter for a table. The table must have the given digest.
+    /// Creates a painter for the table that an encoded `GameSpec` describes.
     #[new]
-    #[expect(clippy::needless_pass_by_value, reason = "PyO3 converts the options to an owned map")]
-    fn new(
-        py: Python<'_>,
-        game: &str,
-        seats: u32,
-        options: BTreeMap<String, String>,
-        digest: &str,
-    ) -> PyResult<Self> {
-        let options = options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let table = Tables::new(Registry::standard()).table(game, seats, options);
-        let table = table.map_err(|error| refused(py, &error))?;
-        if table.digest.to_string() != digest {
-            return Err(value_error(format!(
-                "the server's {game} has other rules or components than this package draws: install the version of \
-                 the server"
-            )));
-        }
+    fn new(spec: &[u8]) -> PyResult<Self> {
+        let spec = v1::GameSpec::decode(spec).map_err(value_error)?;
         load_font();
-        Ok(Self { table })
+        Ok(Self { info: table_facts(&spec).map_err(value_error)? })
     }
 
     /// Draws a view as SVG, for a seat, or for the public if `seat` is `None`.
     fn svg(&self, view: &[u8], seat: Option<i64>) -> PyResult<String> {
-        let info = self.table.game.info();
+        let info = &self.info;
         let viewer = match seat {
             None => Viewer::Public,
             Some(seat) => match u8::try_from(seat) {

@@ -22,15 +22,13 @@ class Renderer:
         """Prepares a render mode.
 
         Raises:
-            ValueError: There is no such mode, or this client cannot draw the server's version of the game.
+            ValueError: There is no such mode.
             ImportError: The mode is `human` and pygame is not installed.
         """
         if mode not in (None, *RENDERING["render_modes"]):
             raise ValueError(f"`render_mode` must be None, 'human', 'rgb_array' or 'ansi'; got {mode!r}")
         self._mode = mode
         self._spec = spec
-        if mode in ("human", "rgb_array"):
-            spec.check_pictures()
         self._window = _Window(spec.name) if mode == "human" else None
 
     def render(
