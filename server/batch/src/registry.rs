@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use boardwire_kernel::{
     CatalogueError, Components, Digest, Estimate, GameType, LoadedCatalogue, Options, Provenance, SetupError,
-    set_up,
+    check_limits, set_up,
 };
 
 use crate::play::AnyGame;
@@ -77,10 +77,13 @@ impl Registry {
 
     /// Adds a game with its built-in catalogue.
     ///
+    /// A game beyond the limits of the kernel does not compile: [`check_limits`].
+    ///
     /// # Panics
     /// Another game has this id, or the catalogue is not valid: a bug in the program.
     #[must_use]
     pub fn with<G: Estimate>(mut self) -> Self {
+        const { check_limits::<G>() };
         let id = G::TYPE.id;
         assert!(self.game_type(id).is_none(), "there are two games `{id}`");
         let read = Game::<G>::read(G::TYPE.catalogue);

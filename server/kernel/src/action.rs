@@ -39,8 +39,12 @@ impl ActionRange {
     }
 
     /// Creates the range of action indices for a verb with the numbers `first` to `last`. The range begins at index 0.
+    ///
+    /// # Panics
+    /// When there are no numbers or more than 255.
     #[must_use]
     pub const fn numbers(verb: &'static str, first: u8, last: u8) -> Self {
+        assert!(first <= last && last - first < u8::MAX, "a range has 1 to 255 actions");
         Self { verb, table: None, first_number: first, start: 0, len: last - first + 1 }
     }
 

@@ -37,8 +37,8 @@ pub use digest::Digest;
 pub use episode::{Episode, Knowledge};
 pub use error::{Rejection, SetupError};
 pub use game::{
-    Audits, Choices, Estimate, Game, GameInfo, GameType, Hidden, LegalChoice, NameGroup, Scoring, Setup,
-    Texts, Turns, Views, apply, set_up,
+    Audits, Choices, Estimate, Game, GameInfo, GameType, Hidden, LegalChoice, MAX_STATE_BYTES, NameGroup,
+    Scoring, Setup, Texts, Turns, Views, apply, check_limits, check_state_size, set_up,
 };
 pub use multiset::Multiset;
 pub use options::{OptionKind, OptionSpec, Options};

@@ -4,12 +4,9 @@ use std::sync::Arc;
 
 use crate::testkit::ViewerSnapshot;
 use crate::{
-    ActionSet, CheckResult, Episode, Estimate, Game, MAX_ACTIONS, MAX_SEATS, Outcome, RandomSource,
-    Rejection, RngStream, Seat, SeatSet, Setup, Viewer, apply, ensure,
+    ActionSet, CheckResult, Episode, Estimate, Game, MAX_ACTIONS, MAX_SEATS, MAX_STATE_BYTES, Outcome,
+    RandomSource, Rejection, RngStream, Seat, SeatSet, Setup, Viewer, apply, ensure,
 };
-
-/// The maximum size of a state in bytes.
-const MAX_STATE_BYTES: usize = 2048;
 
 pub(super) fn seats<G: Game>(episode: &Episode<G>) -> impl Iterator<Item = Seat> + use<G> {
     Seat::all(episode.game().info().seats)
