@@ -18,8 +18,8 @@ done
 ln -s "$PWD/client-py/src/boardwire_command" "$site/"
 printf '#!%s\nfrom boardwire_command import main\n\nmain()\n' "$environment/bin/python" >"$environment/bin/boardwire"
 chmod +x "$environment/bin/boardwire"
-extension=$built/lib_core.so
-[ "$(uname)" != Darwin ] || extension=$built/lib_core.dylib
+extension=$built/libboardwire_python.so
+[ "$(uname)" != Darwin ] || extension=$built/libboardwire_python.dylib
 ln -s "$extension" "$site/boardwire/_core.abi3.so"
 # Installs the requirements of the package and its extras.
 python -m pip install --quiet "boardwire[$2]"

@@ -17,7 +17,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.utils.env_match import check_environments_match
 from gymnasium.vector.utils import batch_space
-from tables import GAMES, IDS, MASKLESS, TABLES
+from tables import IDS, MASKLESS, TABLES
 from transports import engine, local
 
 import boardwire
@@ -50,7 +50,8 @@ def finish(env: Any, info: dict[str, Any]) -> tuple[float, dict[str, Any]]:
 
 def test_importing_registers_every_game_the_server_lists() -> None:
     assert {"boardwire/Faraway-v0"} <= set(IDS.values()) <= set(gymnasium.registry)
-    assert boardwire.envs.register(GAMES) == list(IDS.values())
+    with boardwire.connect("local:") as client:
+        assert boardwire.register(client) == list(IDS.values())
 
 
 PROGRAM = """

@@ -34,14 +34,15 @@ PAGES_OUTSIDE_DOCS = {
 CONTENTS = {
     "Tutorial": "tutorial first_agent",
     "How-to guides": "python agents language_models training data policies frameworks/sb3 frameworks/torchrl"
-    " frameworks/cleanrl frameworks/rllib frameworks/open_spiel frameworks/dm_env_rpc operations scaling",
+    " frameworks/cleanrl frameworks/rllib frameworks/open_spiel frameworks/dm_env_rpc own_game operations"
+    " scaling",
     "Reference": "games/index protocol reference/index determinism vectors strength benchmarks glossary",
     "Explanation": "concepts comparison design",
     "Project": "contributing testing security changelog",
 }
 #: The pages of the Python reference. Together they list every public name of the package.
 PYTHON = {
-    "Clients": "connect shared_client Client Address TLS Pem ServerInfo Limits BotSpec BotParameter "
+    "Clients": "connect register shared_client Client Address TLS Pem ServerInfo Limits BotSpec BotParameter "
     "PolicySpec CALL_SECONDS WAIT_SECONDS",
     "Matches and seats": "Match Seat Observation LegalAction Outcome ScoreLine Forfeit Reward IllegalActions"
     " MatchInfo MatchState CloseReason Invitation SeedOpening Clock ClockReading FairDeal",

@@ -3,7 +3,8 @@
 `connect` returns a `Client`, which describes games and creates or joins matches. A `Seat` observes, acts and
 resets. A `Batch` steps many environments in one call. A `Search` looks ahead. A failure raises a
 `BoardwireError`; its subclasses are in `boardwire.errors`. If Gymnasium is installed, importing this package
-registers `boardwire/<Game>-v<version>` for every game of the server in this package.
+registers `boardwire/<Game>-v<version>` for every game of the server in this package, and `boardwire/Game-v0`
+for the games of other servers.
 """
 
 from importlib import import_module as _import_module
@@ -35,6 +36,7 @@ from ._info import (
 from ._match import Match
 from ._record import record, record_arena
 from ._recording import Recording, RecordingFacts, Steps
+from ._registration import register
 from ._replay import ActionCause, Frame, PlayedAction, Replay
 from ._rollouts import Decisions, League, Learner, Policy, Rollout, Rollouts, advantages
 from ._search import Search
@@ -138,6 +140,7 @@ __all__ = [
     "evaluate",
     "record",
     "record_arena",
+    "register",
     "shared_client",
     "versus",
 ]

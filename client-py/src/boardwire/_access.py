@@ -60,19 +60,23 @@ def _contents(pem: Pem | None) -> tuple[str, bytes] | None:
 
 @dataclass(frozen=True)
 class Address:
-    """The address of a server with TLS and a token, for environments; a server without them is a string.
+    """What `connect` needs to find a server, for environments; an address alone can be a string.
 
     Attributes:
-        address: `host:port` or `unix:/path`.
+        address: As in `connect`.
         tls: As in `connect`.
         token: As in `connect`.
         insecure: As in `connect`.
+        binary: As in `connect`.
+        module: As in `connect`.
     """
 
-    address: str
+    address: str | None = None
     tls: TLS | bool = False
     token: str | None = field(default=None, repr=False)
     insecure: bool = False
+    binary: str | os.PathLike[str] | None = None
+    module: str | None = None
 
 
 def checked(token: str | None, address: str, *, insecure: bool) -> str | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import secrets
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, SupportsIndex, get_args
 
 from . import _core, _values
-from ._access import TLS, checked, read
+from ._access import TLS, Address, checked, read
 from ._batch import Batch, open_transport
 from ._catalog import Catalog
 from ._connection import ATTEMPTS, MESSAGE_BYTES, Closing, Connection, pages
@@ -46,9 +47,11 @@ class Client(Catalog, Closing):
         self,
         server: PrivateServer | Connection,
         *,
+        found_by: Address = Address(),  # noqa: B008
         timeout: float | None = CALL_SECONDS,
     ) -> None:
-        """Is called by `connect`."""
+        """Is called by `connect`, whose arguments are in `found_by`."""
+        self._found_by = found_by
         self._private = server if isinstance(server, PrivateServer) else None
         super().__init__(server, timeout)
         #: Maps an invitation's code to the request id and the secret of a join that got no response.
@@ -398,6 +401,8 @@ def connect(
     insecure: bool = False,
     timeout: float | None = CALL_SECONDS,
     server_args: Sequence[str] = (),
+    binary: str | os.PathLike[str] | None = None,
+    module: str | None = None,
 ) -> Client:
     """Connects to a server, or starts a private one.
 
@@ -412,28 +417,37 @@ def connect(
         insecure: Whether to send the token without TLS even where others could eavesdrop.
         timeout: The timeout in seconds of calls whose `timeout` is not set; None for no limit.
         server_args: Additional arguments of `boardwire serve`, for a private server.
+        binary: The program of a private server, if it is not that of this package: one with other games.
+        module: The extension module of `local:`, if it is not that of this package: one with other games.
 
     Raises:
         StartError: The private server was not found or did not start.
+        ImportError: There is no such `module`.
         OSError: A file of `tls` cannot be read.
-        ValueError: The address is invalid; `server_args` is given with an address; `tls` or `token` is given
-            where it does not apply; a file of `tls` has invalid contents; the token is invalid; or the
-            connection to the server could be eavesdropped on and would carry the token.
+        ValueError: The address is invalid; `server_args` or `binary` is given with an address; `tls`, `token`
+            or `module` is given where it does not apply; `module` is no such extension; a file of `tls` has
+            invalid contents; the token is invalid; or the connection to the server could be eavesdropped on
+            and would carry the token.
     """
+    found_by = Address(address, tls, token, insecure, binary, module)
+    if module is not None and address != LOCAL:
+        raise ValueError(f"`module` is for {LOCAL!r}: use this address")
     if address is None:
         if tls:
             raise ValueError("a private server uses a Unix socket without TLS: omit `tls`")
         account = checked(token, "unix:/", insecure=insecure)
-        return Client(result_of(in_thread(PrivateServer, server_args, account=account)), timeout=timeout)
-    if server_args:
-        raise ValueError("`server_args` is for a private server: omit the address")
+        server = result_of(in_thread(PrivateServer, server_args, account=account, binary=binary))
+        return Client(server, found_by=found_by, timeout=timeout)
+    if server_args or binary is not None:
+        raise ValueError("`server_args` and `binary` are for a private server: omit the address")
     if address == LOCAL:
         if tls or token is not None:
             raise ValueError(f"{LOCAL!r} is not a server: omit `tls` and `token`")
-        return Client(LocalConnection(), timeout=timeout)
+        return Client(LocalConnection(module), found_by=found_by, timeout=timeout)
     understood = _core.check_address(address)
     if tls and understood.startswith("unix:"):
         raise ValueError(f"{understood} is a Unix socket, which does not use TLS: omit `tls`")
     secured = result_of(in_thread(read, tls))
     account = checked(token, understood, insecure=insecure or secured is not None)
-    return Client(Connection(understood, tls=secured, account=account), timeout=timeout)
+    connection = Connection(understood, tls=secured, account=account)
+    return Client(connection, found_by=found_by, timeout=timeout)

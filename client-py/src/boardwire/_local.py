@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, NoReturn
 
 from . import _core
@@ -26,9 +27,21 @@ LOCAL = "local:"
 class LocalConnection(Connection):
     """A connection to an engine in this process. A forked process has a separate engine."""
 
-    def __init__(self) -> None:
-        """Creates no engine yet: each process creates one when it first needs it."""
+    def __init__(self, module: str | None) -> None:
+        """Imports the extension, and creates no engine yet: each process creates one when it first needs it.
+
+        Raises:
+            ImportError: There is no such module.
+            ValueError: The module has no engine.
+        """
         super().__init__(LOCAL)
+        extension = _core if module is None else import_module(module)
+        if not hasattr(extension, "Engine"):
+            raise ValueError(
+                f"`module` must be an extension with games of Boardwire; {module!r} has no engine"
+            )
+        BatchStep.register(extension.Step)
+        self._new_engine: Callable[[], _core.Engine] = extension.Engine
         self._engines: dict[int, _core.Engine] = {}
 
     @property
@@ -36,7 +49,7 @@ class LocalConnection(Connection):
         """Returns the engine of this process, and creates it the first time."""
         process = os.getpid()
         engine = self._engines.get(process)
-        return self._engines.setdefault(process, _core.Engine()) if engine is None else engine
+        return self._engines.setdefault(process, self._new_engine()) if engine is None else engine
 
     @property
     def channel(self) -> NoReturn:

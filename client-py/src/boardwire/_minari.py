@@ -17,7 +17,8 @@ from minari.data_collector import EpisodeBuffer
 from minari.storage.datasets_root_dir import get_dataset_path
 
 from . import Client, Recording, RecordingFacts, shared_client
-from .envs import ObservationEncoder, ObservationKind, register
+from ._registration import register_games
+from .envs import ObservationEncoder, ObservationKind
 
 
 def datasets(
@@ -32,7 +33,7 @@ def datasets(
     """Creates a dataset for each seat; see `Recording.to_minari`."""
     facts = recording.facts
     spec = recording.spec(client or shared_client(None))
-    (game_id,) = register([spec])
+    (game_id,) = register_games([spec])
     encoder = ObservationEncoder(spec, observation, "observation")
     created = []
     with ExitStack() as unfinished:

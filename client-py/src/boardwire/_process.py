@@ -36,20 +36,21 @@ _LOG_CHARACTERS = 2000
 _running: weakref.WeakSet[ServerProcess] = weakref.WeakSet()
 
 
-def find_binary() -> Path:
+def find_binary(binary: str | os.PathLike[str] | None = None) -> Path:
     """Finds the server's binary.
 
-    The search order is: the path in `BOARDWIRE_BINARY`, the folder of the interpreter, the folder of
-    installed scripts, the search path (`PATH`).
+    The search order is: `binary`, the path in `BOARDWIRE_BINARY`, the folder of the interpreter, the folder
+    of installed scripts, the search path (`PATH`).
 
     Raises:
-        StartError: There is no binary, or `BOARDWIRE_BINARY` names no file.
+        StartError: There is no binary, or `binary` or `BOARDWIRE_BINARY` names no file.
     """
-    named = os.environ.get("BOARDWIRE_BINARY")
+    named = binary or os.environ.get("BOARDWIRE_BINARY")
     if named:
         if Path(named).is_file():
             return Path(named)
-        raise StartError(f"BOARDWIRE_BINARY must name a file; got {named!r}")
+        name = "BOARDWIRE_BINARY" if binary is None else "`binary`"
+        raise StartError(f"{name} must name a file; got {os.fspath(named)!r}")
     folders = [Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))]
     for folder in folders:
         if (folder / _NAME).is_file():

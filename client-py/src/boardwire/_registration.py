@@ -11,8 +11,13 @@ import importlib.util
 import json
 from collections.abc import Iterable
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
+from ._access import Address
 from ._spec import GameSpec
+
+if TYPE_CHECKING:
+    from ._client import Client
 
 
 def environment_id(game: str, rules_version: int) -> str:
@@ -24,32 +29,45 @@ def environment_id(game: str, rules_version: int) -> str:
     return f"boardwire/{name}-v{rules_version - 1}"
 
 
-def register(games: Iterable[GameSpec]) -> list[str]:
-    """Registers an environment for each game; `register(client.games())` adds another server's games.
+def register(client: Client) -> list[str]:
+    """Registers a Gymnasium environment for each game that a client's server offers.
+
+    An environment of `gymnasium.make(id)` uses the same server, or, for a private server, one of the same
+    program. `boardwire/Game-v0` needs no registration, but the arguments `game` and `address`.
 
     Args:
-        games: The games; ids that are already registered do not change.
+        client: A client of the server. Ids that are already registered do not change.
 
     Returns:
         The ids, in the order of the games.
     """
-    import gymnasium
+    return register_games(client.games(), client._found_by)
 
+
+def register_games(games: Iterable[GameSpec], address: Address | None = None) -> list[str]:
+    """Registers an environment for each game, on the server at `address`; by default a private server."""
     ids = {environment_id(game.id, game.rules_version): game.id for game in games}
     for name, game in ids.items():
-        if name not in gymnasium.registry:
-            gymnasium.register(
-                name,
-                entry_point="boardwire.envs:BoardwireEnv",
-                vector_entry_point="boardwire.envs:BoardwireVectorEnv",
-                kwargs={"game": game},
-                order_enforce=True,
-            )
+        _register(name, {"game": game} if address is None else {"game": game, "address": address})
     return list(ids)
 
 
+def _register(name: str, arguments: dict[str, object]) -> None:
+    import gymnasium
+
+    if name not in gymnasium.registry:
+        gymnasium.register(
+            name,
+            entry_point="boardwire.envs:BoardwireEnv",
+            vector_entry_point="boardwire.envs:BoardwireVectorEnv",
+            kwargs=arguments,
+            order_enforce=True,
+        )
+
+
 def register_installed() -> None:
-    """Registers the games of the server in this package, if Gymnasium is installed."""
+    """Registers `boardwire/Game-v0` and the games of this package's server, if Gymnasium is installed."""
     if importlib.util.find_spec("gymnasium") is not None:
         listed = importlib.resources.files("boardwire").joinpath("games.json").read_bytes()
-        register(json.loads(listed, object_hook=lambda game: SimpleNamespace(**game)))
+        register_games(json.loads(listed, object_hook=lambda game: SimpleNamespace(**game)))
+        _register("boardwire/Game-v0", {})

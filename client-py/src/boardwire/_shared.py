@@ -25,8 +25,7 @@ def shared_client(address: str | Address | None, server_args: Sequence[str] = ()
     key = server, tuple(server_args)
     with _lock:
         if key not in _clients:
-            arguments = {"address": None} if server is None else vars(server)
-            _clients[key] = connect(**arguments, server_args=key[1])
+            _clients[key] = connect(**vars(server or Address()), server_args=key[1])
         return _clients[key]
 
 

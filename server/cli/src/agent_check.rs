@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
 use clap::{Args, ValueEnum as _};
 use futures_util::{StreamExt as _, stream};
@@ -62,12 +63,12 @@ pub(super) struct AgentCheck {
 }
 
 impl AgentCheck {
-    pub(super) fn run(self) -> anyhow::Result<ExitCode> {
-        runtime()?.block_on(self.examine())
+    pub(super) fn run(self, games: &Registry) -> anyhow::Result<ExitCode> {
+        runtime()?.block_on(self.examine(games))
     }
 
-    async fn examine(self) -> anyhow::Result<ExitCode> {
-        let registry = self.catalogues.load()?;
+    async fn examine(self, games: &Registry) -> anyhow::Result<ExitCode> {
+        let registry = self.catalogues.load(games)?;
         let mut scenarios = scenarios(&registry);
         scenarios.retain(|scenario| scenario.name.contains(&self.only));
         scenarios.retain(|scenario| scenario.feature.is_none_or(|feature| !self.without.contains(&feature)));

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use boardwire_batch::messages::options;
+use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::{Table, Tables};
 use boardwire_bots::Bot;
 use clap::Args;
@@ -114,7 +115,7 @@ struct Collected {
 }
 
 impl Arena {
-    pub(super) fn run(mut self) -> anyhow::Result<ExitCode> {
+    pub(super) fn run(mut self, games: &Registry) -> anyhow::Result<ExitCode> {
         resolve(&self.listen, self.insecure, "--insecure")?;
         let schedule = match self.at {
             Some(seats) => Schedule::field(&self.field, seats)?,
@@ -122,7 +123,7 @@ impl Arena {
         };
         self.check_sprt(&schedule)?;
         self.table.seed = Some(self.seed(&schedule));
-        let (tables, table) = self.table.set_up(schedule.seats())?;
+        let (tables, table) = self.table.set_up(games, schedule.seats())?;
         let entrants = self.entrants(&schedule, &tables, &table)?;
         let replays = self.replays(&schedule, &table)?;
         let interrupted = interruption()?;

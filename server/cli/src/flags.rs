@@ -32,9 +32,9 @@ pub(crate) struct Catalogues {
 }
 
 impl Catalogues {
-    /// Returns all games, with these catalogues in place of the built-in ones.
-    pub(crate) fn load(&self) -> anyhow::Result<Registry> {
-        let mut registry = Registry::standard();
+    /// Returns `games`, with these catalogues in place of the built-in ones.
+    pub(crate) fn load(&self, games: &Registry) -> anyhow::Result<Registry> {
+        let mut registry = games.clone();
         for (game, file) in &self.catalogues {
             let is_known = registry.game_type(game).is_some();
             anyhow::ensure!(is_known, "there is no game `{game}`: known are {}", registry.ids_text());
@@ -127,9 +127,9 @@ impl BotTable {
     }
 
     /// Sets up a table with `seats` seats. Also returns the `Tables` that look up its players.
-    pub(crate) fn set_up(&self, seats: usize) -> anyhow::Result<(Tables, Arc<Table>)> {
+    pub(crate) fn set_up(&self, games: &Registry, seats: usize) -> anyhow::Result<(Tables, Arc<Table>)> {
         let options = self.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let tables = Tables::new(self.catalogues.load()?).with_policies(self.policies.load()?);
+        let tables = Tables::new(self.catalogues.load(games)?).with_policies(self.policies.load()?);
         let table = tables.table(&self.game, u32::try_from(seats)?, options)?;
         Ok((tables, table))
     }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use boardwire_batch::messages;
-use boardwire_batch::registry::GameFacts;
+use boardwire_batch::registry::{GameFacts, Registry};
 use boardwire_batch::tables::Tables;
 use boardwire_kernel::{Axis, AxisOrder, Column, ColumnKind, Field, FieldKind, GameInfo, ViewLayout};
 use clap::Args;
@@ -32,8 +32,8 @@ pub(super) struct Games {
 }
 
 impl Games {
-    pub(super) fn run(self) -> anyhow::Result<ExitCode> {
-        let tables = Tables::new(self.catalogues.load()?);
+    pub(super) fn run(self, games: &Registry) -> anyhow::Result<ExitCode> {
+        let tables = Tables::new(self.catalogues.load(games)?);
         let mut out = String::new();
         if let Some(game) = &self.game {
             let facts = tables.game_facts(game)?;

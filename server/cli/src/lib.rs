@@ -1,5 +1,5 @@
-//! The command line of `boardwire`. It serves, plays and checks games with the library `boardwire_server`. The program and
-//! the extension of the Python package both call [`main`].
+//! The command line of `boardwire`. It serves, plays and checks games with the library `boardwire_server`. A
+//! program with other games calls [`main`] too.
 //!
 //! Results go to stdout, everything else to stderr. Exit codes: 0 success, 1 failure, 2 usage error.
 
@@ -24,22 +24,48 @@ mod verify;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+pub use boardwire_batch::registry::Registry;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-/// Runs a command line and returns its exit code. The first argument is the program's name.
+/// Matches make many small, short-lived allocations on several threads.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Runs the program with these games and the arguments of this process.
+///
+/// A program with a game of your own is a crate with these lines, and `with::<MyGame>()` for a type that implements
+/// [`Estimate`](boardwire_kernel::Estimate):
+///
+/// ```no_run
+/// use boardwire::Registry;
+///
+/// fn main() -> std::process::ExitCode {
+///     boardwire::main(Registry::standard())
+/// }
+/// ```
 ///
 /// Exits the process after `--help` and usage errors.
-pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+#[must_use]
+#[expect(clippy::needless_pass_by_value, reason = "a program makes its registry for this call")]
+pub fn main(games: Registry) -> ExitCode {
+    run(&games, std::env::args_os()).into()
+}
+
+/// Runs a command line with these games and returns its exit code. The first argument is the program's name.
+///
+/// Exits the process after `--help` and usage errors.
+#[must_use]
+pub fn run(games: &Registry, arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let result = match Cli::parse_from(arguments).command {
-        Command::Serve(serve) => serve.run(&Cli::command()),
-        Command::Games(games) => games.run(),
-        Command::Play(play) => play.run(),
-        Command::Arena(arena) => arena.run(),
-        Command::AgentCheck(check) => check.run(),
+        Command::Serve(serve) => serve.run(games, &Cli::command()),
+        Command::Games(list) => list.run(games),
+        Command::Play(play) => play.run(games),
+        Command::Arena(arena) => arena.run(games),
+        Command::AgentCheck(check) => check.run(games),
         Command::Proto(proto) => proto.run(),
         Command::Token(token) => token.run(),
-        Command::Replay(replay) => replay.run(),
-        Command::Verify(verify) => verify.run(),
+        Command::Replay(replay) => replay.run(games),
+        Command::Verify(verify) => verify.run(games),
         Command::Health(health) => health.run(),
         Command::Completions(completions) => completions.run(Cli::command()),
         Command::Man(man) => man.run(Cli::command()),

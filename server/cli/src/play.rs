@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use boardwire_batch::play::AnyEpisode;
+use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Table;
 use boardwire_bots::{Bot, Choice};
 use boardwire_kernel::{BOT_STREAM, RngStream, Seat, Viewer};
@@ -27,8 +28,8 @@ pub(super) struct PlayOne {
 }
 
 impl PlayOne {
-    pub(super) fn run(self) -> anyhow::Result<ExitCode> {
-        let (tables, table) = self.table.set_up(self.table.seats.len())?;
+    pub(super) fn run(self, games: &Registry) -> anyhow::Result<ExitCode> {
+        let (tables, table) = self.table.set_up(games, self.table.seats.len())?;
         let bots = self.table.seats.iter().map(|name| tables.bot(&table, name));
         let bots = bots.collect::<Result<Vec<_>, _>>()?;
         match &self.html {

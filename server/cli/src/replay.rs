@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use boardwire_api::v1;
 use boardwire_batch::messages::player_name;
+use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::{Table, Tables};
 use boardwire_kernel::{Key, Seat, Viewer};
 use clap::Args;
@@ -27,10 +28,10 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    pub(super) fn run(self) -> anyhow::Result<ExitCode> {
+    pub(super) fn run(self, games: &Registry) -> anyhow::Result<ExitCode> {
         let about = || self.file.display().to_string();
         let replay = json::read("Replay", &self.file).with_context(about)?;
-        let page = page(&replay, &Tables::new(self.catalogues.load()?)).with_context(about)?;
+        let page = page(&replay, &Tables::new(self.catalogues.load(games)?)).with_context(about)?;
         write(&self.html, &page)
     }
 }
@@ -124,7 +125,6 @@ pub(super) fn decision(seat: Seat, player: &str, label: &str) -> String {
 mod tests {
     use boardwire_batch::Player;
     use boardwire_batch::messages::player_message;
-    use boardwire_batch::registry::Registry;
 
     use super::*;
 

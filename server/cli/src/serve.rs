@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use boardwire_batch::registry::Registry;
 use clap::{Args, Command};
 use rustix::process::Signal;
 use tokio::signal::unix::{SignalKind, signal};
@@ -38,13 +39,13 @@ pub(super) struct Serve {
 }
 
 impl Serve {
-    pub(super) fn run(self, command: &Command) -> anyhow::Result<ExitCode> {
+    pub(super) fn run(self, games: &Registry, command: &Command) -> anyhow::Result<ExitCode> {
         let settings = match &self.config {
             Some(file) => self.settings.or(Settings::read(file)?)?,
             None => self.settings,
         };
         if self.check {
-            return check::check(&settings, command);
+            return check::check(&settings, games, command);
         }
         let runtime = runtime()?;
         // The exporters of traces and metrics spawn tasks.
@@ -56,7 +57,7 @@ impl Serve {
         if config.metrics.is_some() {
             telemetry::install_recorder()?;
         }
-        let (mut matches, mut journal) = (settings.matches(&pool)?, None);
+        let (mut matches, mut journal) = (settings.matches(games, &pool)?, None);
         if let Some(path) = &settings.journal {
             let (restored, opened) =
                 journal::restore(matches, path, settings.retention(), settings.journal_give_up)?;

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use boardwire_api::v1;
+use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
 use clap::Args;
 
@@ -25,8 +26,8 @@ pub(super) struct Verify {
 }
 
 impl Verify {
-    pub(super) fn run(self) -> anyhow::Result<ExitCode> {
-        let tables = Tables::new(self.catalogues.load()?);
+    pub(super) fn run(self, games: &Registry) -> anyhow::Result<ExitCode> {
+        let tables = Tables::new(self.catalogues.load(games)?);
         let about = || self.file.display().to_string();
         let replay: v1::Replay = json::read("Replay", &self.file).with_context(about)?;
         let Verified { decisions, source, contributed, head, scores } =

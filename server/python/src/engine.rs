@@ -7,7 +7,6 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use boardwire_api::Error;
 use boardwire_batch::batch::{Batch as Inner, SnapshotKey};
-use boardwire_batch::registry::Registry;
 use boardwire_batch::search::Search;
 use boardwire_batch::tables::Tables;
 use bytes::Bytes;
@@ -115,7 +114,7 @@ impl Engine {
     #[new]
     fn new() -> Self {
         Self(Arc::new(Core {
-            tables: Tables::new(Registry::standard()),
+            tables: Tables::new(crate::games().clone()),
             held: Mutex::default(),
             forks: fork::forks(),
         }))

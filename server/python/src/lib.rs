@@ -24,14 +24,20 @@ mod wire;
 
 use std::ffi::OsString;
 use std::io::Write as _;
+use std::sync::OnceLock;
 
+pub use boardwire::Registry;
 use pyo3::exceptions::PyImportError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-/// Matches make many small, short-lived allocations on several threads.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+/// The games of this extension.
+static GAMES: OnceLock<Registry> = OnceLock::new();
+
+/// Returns the games of this extension.
+fn games() -> &'static Registry {
+    GAMES.get().expect("`init` sets the games")
+}
 
 /// Runs the command-line program and returns its exit code. The first argument is the program's name.
 ///
@@ -39,7 +45,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[pyfunction]
 fn main(py: Python<'_>, line: Vec<OsString>) -> u8 {
     py.detach(|| {
-        let code = boardwire::main(line);
+        let code = boardwire::run(games(), line);
         // A Rust program flushes its stdout when it ends. Python does not flush Rust's stdout.
         let _ = std::io::stdout().flush();
         code
@@ -65,7 +71,24 @@ fn check_interpreter() -> PyResult<()> {
 /// The compiled part of the package `boardwire`.
 #[pymodule(gil_used = true)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    init(module, Registry::standard())
+}
+
+/// Fills an extension module with an engine that plays `games`, for `boardwire.connect("local:", module=...)`.
+///
+/// ```ignore
+/// #[pymodule(gil_used = true)]
+/// fn my_core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+///     boardwire_python::init(module, Registry::standard().with::<MyGame>())
+/// }
+/// ```
+///
+/// # Errors
+/// `ImportError`: This is not the main interpreter.
+pub fn init(module: &Bound<'_, PyModule>, games: Registry) -> PyResult<()> {
     check_interpreter()?;
+    // Python may import a module again after it was removed from `sys.modules`.
+    GAMES.get_or_init(|| games);
     // Derives the key now, so that a fork cannot interrupt it later.
     engine::key();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;

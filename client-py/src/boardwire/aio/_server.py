@@ -29,7 +29,12 @@ class PrivateServer:
     """
 
     def __init__(
-        self, args: Sequence[str] = (), *, timeout: float = 30.0, account: str | None = None
+        self,
+        args: Sequence[str] = (),
+        *,
+        timeout: float = 30.0,
+        account: str | None = None,
+        binary: str | os.PathLike[str] | None = None,
     ) -> None:
         """Starts the server and blocks until the server prints its address.
 
@@ -38,6 +43,7 @@ class PrivateServer:
         """
         self._account = account
         self._args = tuple(args)
+        self._binary = None if binary is None else os.path.abspath(binary)
         self._timeout = timeout
         self._owner = os.getpid()
         self._lock = threading.Lock()
@@ -72,7 +78,7 @@ class PrivateServer:
                 process.clean_up()
 
     def _start(self, restart_note: str = "") -> tuple[ServerProcess, Connection]:
-        process = ServerProcess(find_binary(), self._args, self._timeout)
+        process = ServerProcess(find_binary(self._binary), self._args, self._timeout)
         connection = Connection(
             process.address, account=self._account, reason_gone=process.reason_gone, restart_note=restart_note
         )

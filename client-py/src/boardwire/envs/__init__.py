@@ -3,7 +3,7 @@
 Environments with several agents are in `boardwire.pettingzoo`.
 """
 
-from .._registration import environment_id, register
+from .._registration import environment_id
 from ._common import Opponents
 from ._session import IllegalActionWarning, Session
 from ._spaces import MaskPlace, ObservationEncoder, ObservationKind
@@ -21,5 +21,4 @@ __all__ = [
     "Seeds",
     "Session",
     "environment_id",
-    "register",
 ]

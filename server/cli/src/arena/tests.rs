@@ -9,7 +9,7 @@ fn an_interrupted_arena_collects_no_more_deals() {
     let cli = Cli::try_parse_from(arguments).expect("the arguments are valid");
     let Command::Arena(arena) = cli.command else { panic!("an arena") };
     let schedule = Schedule::table(&arena.table.seats);
-    let (_, table) = arena.table.set_up(schedule.seats()).expect("the table is valid");
+    let (_, table) = arena.table.set_up(&Registry::standard(), schedule.seats()).expect("the table is valid");
     let (finished, receiver) = mpsc::sync_channel(4);
     for number in 0..4 {
         let played =

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use boardwire_batch::registry::Registry;
 use clap::Command;
 use rustix::fs::{Access, FlockOperation, access, fcntl_lock, statfs};
 use rustix::process::{Resource, getrlimit};
@@ -59,7 +60,7 @@ impl<T: Into<String>> From<anyhow::Result<T>> for Finding {
 
 /// Checks everything that a server with these settings needs, and prints one line per check. It listens briefly on the
 /// server's addresses, reads the server's files, and changes no file.
-pub(super) fn check(settings: &Settings, command: &Command) -> anyhow::Result<ExitCode> {
+pub(super) fn check(settings: &Settings, games: &Registry, command: &Command) -> anyhow::Result<ExitCode> {
     let runtime = runtime()?;
     // The exporter of traces spawns tasks.
     let _inside = runtime.enter();
@@ -67,10 +68,13 @@ pub(super) fn check(settings: &Settings, command: &Command) -> anyhow::Result<Ex
     let files = ListenerConfig::of(settings).map(|_| "certificates, keys and accounts are valid");
     let key_origin = |key: Option<_>| if key.is_some() { "the key is valid" } else { "the key is random" };
     let threads = settings.pool().map(|_| "the pool can be started").map_err(anyhow::Error::from);
-    let games = settings.tables().map(|tables| format!("{} can be played", tables.registry().ids_text()));
+    let playable =
+        settings.tables(games).map(|tables| format!("{} can be played", tables.registry().ids_text()));
     let sockets = runtime.block_on(sockets(settings)).map(|()| "the server can listen on all addresses");
     let journal = match &settings.journal {
-        Some(path) => journal_file(settings, path).unwrap_or_else(|error| Err::<String, _>(error).into()),
+        Some(path) => {
+            journal_file(settings, games, path).unwrap_or_else(|error| Err::<String, _>(error).into())
+        }
         None => Finding::Ok("none is set".to_owned()),
     };
     let findings = [
@@ -78,7 +82,7 @@ pub(super) fn check(settings: &Settings, command: &Command) -> anyhow::Result<Ex
         ("files", files.into()),
         ("snapshots", settings.snapshot_key().map(key_origin).into()),
         ("threads", threads.into()),
-        ("games", games.into()),
+        ("games", playable.into()),
         ("sockets", sockets.into()),
         ("journal", journal),
         ("descriptors", descriptors(getrlimit(Resource::Nofile).current, settings.bounds().connections)),
@@ -118,17 +122,17 @@ async fn sockets(settings: &Settings) -> anyhow::Result<()> {
 }
 
 /// Checks whether the journal's matches can continue or a new journal can be created, and whether its disk is suitable.
-fn journal_file(settings: &Settings, path: &Path) -> anyhow::Result<Finding> {
+fn journal_file(settings: &Settings, games: &Registry, path: &Path) -> anyhow::Result<Finding> {
     let path = std::path::absolute(path)?;
     let folder = path.parent().context("the journal is a folder")?;
     // The server treats an empty file like a missing file.
     let found = if std::fs::metadata(&path).is_ok_and(|file| file.len() > 0) {
-        let matches = settings.matches(&Arc::new(settings.pool()?))?;
+        let matches = settings.matches(games, &Arc::new(settings.pool()?))?;
         let copy = copy_journal(&path)?;
         let reading = JournalReader::open(&copy.path().join(COPIED_JOURNAL_NAME), settings.retention());
         let reading = reading.map_err(|problem| anyhow::anyhow!("journal {}: {problem}", path.display()))?;
-        let (playable, _) = journal::read(&matches, &path, &reading, settings.journal_give_up)?;
-        format!("{} matches can continue", playable.len())
+        let (restored, _) = journal::read(&matches, &path, &reading, settings.journal_give_up)?;
+        format!("{} matches can continue", restored.len())
     } else {
         access(folder, Access::WRITE_OK).with_context(|| format!("cannot write to {}", folder.display()))?;
         "a new one can be created".to_owned()

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use boardwire_batch::batch::SnapshotKey;
 use boardwire_batch::pool::Pool;
+use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
 use clap::Args;
 use clap::builder::{BoolishValueParser, PossibleValuesParser, TypedValueParser};
@@ -251,18 +252,18 @@ impl Settings {
         Ok(resolve(address, self.is_insecure(), "--insecure")?.into_iter().next())
     }
 
-    pub(super) fn tables(&self) -> anyhow::Result<Tables> {
+    pub(super) fn tables(&self, games: &Registry) -> anyhow::Result<Tables> {
         let catalogues = Catalogues { catalogues: parse_name_values(&self.catalogue)? };
         let policies = PolicyFiles {
             policies: parse_name_values(&self.policy)?,
             opponents: self.opponents.clone(),
             timeout: self.policy_timeout,
         };
-        Ok(Tables::new(catalogues.load()?).with_policies(policies.load()?))
+        Ok(Tables::new(catalogues.load(games)?).with_policies(policies.load()?))
     }
 
-    pub(super) fn matches(&self, pool: &Arc<Pool>) -> anyhow::Result<Matches> {
-        Ok(Matches::new(self.tables()?, self.match_limits(), Arc::clone(pool)))
+    pub(super) fn matches(&self, games: &Registry, pool: &Arc<Pool>) -> anyhow::Result<Matches> {
+        Ok(Matches::new(self.tables(games)?, self.match_limits(), Arc::clone(pool)))
     }
 
     pub(super) fn retention(&self) -> Retention {
