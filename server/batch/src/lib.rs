@@ -8,6 +8,7 @@
 //! Leases, callers and connections belong to the server crate. Nothing in this crate needs gRPC.
 
 pub mod batch;
+pub mod efg;
 pub mod messages;
 pub mod names;
 pub mod play;

@@ -9,6 +9,7 @@ use boardwire_kernel::{
 };
 
 use crate::batch::{Block, EnvironmentConfig, Environments};
+use crate::efg::{EfgError, efg};
 
 /// A game of any type, with the seats and options of a table.
 pub trait AnyGame: Send + Sync {
@@ -17,6 +18,12 @@ pub trait AnyGame: Send + Sync {
 
     /// Returns the names in the game's texts that a request can exchange for neutral ones.
     fn names(&self) -> Vec<NameGroup>;
+
+    /// Returns the game in Gambit's EFG format.
+    ///
+    /// # Errors
+    /// As [`efg`].
+    fn efg(&self, max_nodes: u64) -> Result<String, EfgError>;
 
     /// Deals an episode. `key` determines its chance events.
     fn deal(self: Arc<Self>, key: Key) -> Box<dyn AnyEpisode>;
@@ -38,6 +45,10 @@ impl<G: Estimate> AnyGame for G {
 
     fn names(&self) -> Vec<NameGroup> {
         G::names(self)
+    }
+
+    fn efg(&self, max_nodes: u64) -> Result<String, EfgError> {
+        efg(self, max_nodes)
     }
 
     fn deal(self: Arc<Self>, key: Key) -> Box<dyn AnyEpisode> {

@@ -8,6 +8,7 @@ mod agent;
 mod agent_check;
 mod arena;
 mod completions;
+mod export_efg;
 mod flags;
 mod games;
 mod health;
@@ -62,6 +63,7 @@ pub fn run(games: &Registry, arguments: impl IntoIterator<Item = OsString>) -> u
         Command::Play(play) => play.run(games),
         Command::Arena(arena) => arena.run(games),
         Command::AgentCheck(check) => check.run(games),
+        Command::ExportEfg(export) => export.run(games),
         Command::Proto(proto) => proto.run(),
         Command::Token(token) => token.run(),
         Command::Replay(replay) => replay.run(games),
@@ -100,6 +102,7 @@ enum Command {
     Play(play::PlayOne),
     Arena(Box<arena::Arena>),
     AgentCheck(agent_check::AgentCheck),
+    ExportEfg(export_efg::ExportEfg),
     Proto(proto::Proto),
     Token(token::Token),
     Replay(replay::Replay),

@@ -3,7 +3,6 @@
 //! A game draws from a [`RandomSource`], with one stream per purpose. So the draws of one purpose never shift another
 //! stream.
 
-#[cfg(any(test, feature = "testkit"))]
 mod enumerator;
 
 use std::collections::VecDeque;
@@ -18,7 +17,6 @@ pub struct RandomSource(Source);
 enum Source {
     Seeded(Streams),
     Scripted(Script),
-    #[cfg(any(test, feature = "testkit"))]
     Enumerated(enumerator::OutcomeEnumerator),
 }
 
@@ -160,10 +158,8 @@ impl RandomSource {
     #[must_use]
     pub fn script_error(&self) -> Option<&ScriptError> {
         match &self.0 {
-            Source::Seeded(_) => None,
             Source::Scripted(script) => script.script_error.as_ref(),
-            #[cfg(any(test, feature = "testkit"))]
-            Source::Enumerated(_) => None,
+            Source::Seeded(_) | Source::Enumerated(_) => None,
         }
     }
 
@@ -172,9 +168,7 @@ impl RandomSource {
     pub fn key(&self) -> Option<Key> {
         match &self.0 {
             Source::Seeded(streams) => Some(streams.key),
-            Source::Scripted(_) => None,
-            #[cfg(any(test, feature = "testkit"))]
-            Source::Enumerated(_) => None,
+            Source::Scripted(_) | Source::Enumerated(_) => None,
         }
     }
 
@@ -184,7 +178,6 @@ impl RandomSource {
         match &self.0 {
             Source::Seeded(streams) => streams.words(),
             Source::Scripted(script) => script.streams.iter().map(|left| left.len() as u64).collect(),
-            #[cfg(any(test, feature = "testkit"))]
             Source::Enumerated(enumerator) => vec![enumerator.draws() as u64],
         }
     }
@@ -200,7 +193,6 @@ impl RandomSource {
                 let mut possible = BitSet::<4>::below(n as usize);
                 u32::from(script.draw(stream, &mut possible))
             }
-            #[cfg(any(test, feature = "testkit"))]
             Source::Enumerated(enumerator) => enumerator.below(n),
         }
     }
@@ -213,7 +205,6 @@ impl RandomSource {
         match &mut self.0 {
             Source::Seeded(streams) => streams.get(stream).draw(set),
             Source::Scripted(script) => script.draw(stream, set),
-            #[cfg(any(test, feature = "testkit"))]
             Source::Enumerated(enumerator) => {
                 let id = set.nth(enumerator.below(set.len())).expect("below(len) is a rank");
                 set.remove(id);
@@ -240,7 +231,6 @@ impl RandomSource {
         match &mut self.0 {
             Source::Seeded(streams) => streams.get(stream).shuffle(items),
             Source::Scripted(script) => script.shuffle(stream, items),
-            #[cfg(any(test, feature = "testkit"))]
             Source::Enumerated(enumerator) => enumerator.shuffle(items),
         }
     }

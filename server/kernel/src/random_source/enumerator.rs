@@ -67,7 +67,7 @@ impl OutcomeEnumerator {
 }
 
 impl RandomSource {
-    /// Calls `play` once for every sequence of random outcomes. Returns each result with `n` for its probability `1 / n`.
+    /// Calls `play` once for every sequence of random outcomes. Yields each result with `n` for its probability `1 / n`.
     ///
     /// `play` draws from its argument. After equal outcomes it must make equal draws.
     ///
@@ -78,30 +78,27 @@ impl RandomSource {
     ///     0 => 0,
     ///     _ => chance.below(0, 3),
     /// });
-    /// assert_eq!(sequences, [(0, 2), (0, 6), (1, 6), (2, 6)]);
+    /// assert_eq!(sequences.collect::<Vec<_>>(), [(0, 2), (0, 6), (1, 6), (2, 6)]);
     /// ```
     ///
     /// # Panics
-    /// When `play` draws differently after equal outcomes.
-    pub fn enumerate<T>(mut play: impl FnMut(&mut Self) -> T) -> Vec<(T, u128)> {
-        let mut sequences = Vec::new();
-        let mut enumerator = OutcomeEnumerator::default();
-        loop {
-            let mut chance = Self(Source::Enumerated(enumerator));
+    /// The iterator panics when `play` draws differently after equal outcomes.
+    pub fn enumerate<T>(mut play: impl FnMut(&mut Self) -> T) -> impl Iterator<Item = (T, u128)> {
+        let mut rest = Some(OutcomeEnumerator::default());
+        std::iter::from_fn(move || {
+            let mut chance = Self(Source::Enumerated(rest.take()?));
             let result = play(&mut chance);
-            let Self(Source::Enumerated(used)) = chance else {
+            let Self(Source::Enumerated(mut used)) = chance else {
                 panic!("`play` replaced its random source");
             };
-            enumerator = used;
             assert_eq!(
-                enumerator.draws,
-                enumerator.digits.len(),
+                used.draws,
+                used.digits.len(),
                 "`play` is not deterministic: it made fewer draws after equal outcomes"
             );
-            sequences.push((result, enumerator.inverse_probability()));
-            if !enumerator.advance() {
-                return sequences;
-            }
-        }
+            let inverse_probability = used.inverse_probability();
+            rest = used.advance().then_some(used);
+            Some((result, inverse_probability))
+        })
     }
 }

@@ -112,9 +112,8 @@ impl<G: Game> Posterior<G> {
                     apply(game, &mut next, seat, choice.into(), chance).expect("a legal action is accepted");
                     next
                 });
-                for (next, of_sequence) in sequences
-                    .into_iter()
-                    .filter(|sequence| ViewerSnapshot::of(game, &sequence.0, self.viewer) == shown)
+                for (next, of_sequence) in
+                    sequences.filter(|sequence| ViewerSnapshot::of(game, &sequence.0, self.viewer) == shown)
                 {
                     states.add(
                         next,
