@@ -19,7 +19,7 @@ OLD_WORDS := whoever|anew|befalls?|lest|in earnest|that which|comes? to be|gone 
 # The suites of `make test`. Only `make ci` runs suites with large packages such as PyTorch.
 SUITES := build test-rust test-python test-agents test-node test-pages soak abuse-quick
 
-.PHONY: demo test ci binary test-rust test-python test-fast test-agents test-node test-pages test-train test-rllib train opponents ladder opponents-wheel build docs lint fmt proto aio release-proto golden pictures wheels test-wheels crates mutants bench soak kills abuse abuse-quick serve clean check-tools
+.PHONY: demo test ci binary test-rust test-python test-own-games test-fast test-agents test-node test-pages test-train test-rllib train opponents ladder opponents-wheel build docs lint fmt proto aio release-proto golden pictures wheels test-wheels crates mutants bench soak kills abuse abuse-quick serve clean check-tools
 
 ## demo: builds, starts a server, and plays matches of every game between Python agents
 demo: build
@@ -53,7 +53,7 @@ test:
 
 ## ci: runs all required checks of a change within 90 minutes; the last line names the suites left out
 ci:
-	@python3 tools/suites.py --budget 5400 lint $(SUITES) docs test-train=1200/12 test-rllib=900/2 test-wheels=1200
+	@python3 tools/suites.py --budget 5400 lint $(SUITES) docs test-train=1200/12 test-own-games=900 test-rllib=900/2 test-wheels=1200
 
 test-rust: | check-tools
 	cargo test --release --locked --workspace --no-fail-fast --quiet
@@ -85,7 +85,7 @@ test-pages: build
 # PyTorch takes 5 GB, so tests with large packages have their own environment.
 $(TRAIN_VENV)/.installed: client-py/pyproject.toml $(VENV)/.installed | check-tools
 	@tools/environment.sh $(TRAIN_VENV)
-	tools/install.sh $(TRAIN_VENV) test,train,notebook,data,open_spiel,frameworks,openenv,trl
+	tools/install.sh $(TRAIN_VENV) test,train,notebook,data,solver,frameworks,openenv,trl
 	@touch $@
 
 ## test-train: tests networks, recordings, frameworks, examples and the notebook with PyTorch, in a separate environment (6 GB)
@@ -99,6 +99,16 @@ $(RLLIB_VENV)/.installed: $(TRAIN_VENV)/.installed
 	@tools/environment.sh $(RLLIB_VENV) $(TRAIN_VENV)
 	$(RLLIB_VENV)/bin/python -m pip install --quiet 'boardwire[rllib]'
 	@touch $@
+
+OWN_GAMES := $(abspath target/own-games)
+
+## test-own-games: tests the games of examples/, which are crates of their own: their laws, programs and extensions
+test-own-games: $(TRAIN_VENV)/.installed
+	tools/need-node.sh
+	cd tests/node && npm ci --silent --no-audit --no-fund && npm run --silent build
+	cd examples && cargo test --release --locked --workspace --no-fail-fast --quiet
+	tools/own_games.sh "$(OWN_GAMES)"
+	cd client-py && BOARDWIRE_OWN_GAMES="$(OWN_GAMES)" PYTHONPATH="$(OWN_GAMES)" ../$(TRAIN_VENV)/bin/python -m pytest -q ../tests/python/test_own_games.py
 
 ## test-rllib: tests RLlib, its page and example, on Ray clusters that lose servers and nodes; extends the environment of test-train
 test-rllib: $(RLLIB_VENV)/.installed
@@ -164,6 +174,7 @@ lint: build
 	$(VENV)/bin/bump-my-version bump --dry-run patch
 	@status=0; git grep -nwiIE '$(OLD_WORDS)' -- . ':!*LICENSE*' ':!Makefile' || status=$$?; test $$status = 1
 	cargo fmt --all --check
+	cd examples && cargo fmt --check --package kuhn --package liars_dice && cargo clippy --release --workspace --all-targets --locked --quiet -- -D warnings -W clippy::pedantic
 	cargo clippy --release --workspace --all-targets --all-features --locked --quiet -- -D warnings
 	# Checks the published features, without those that only tests enable.
 	cargo check --release --locked --quiet -p boardwire

@@ -15,6 +15,7 @@ mod health;
 mod json;
 mod local_server;
 mod man;
+mod new_game;
 mod play;
 mod proto;
 mod replay;
@@ -64,6 +65,7 @@ pub fn run(games: &Registry, arguments: impl IntoIterator<Item = OsString>) -> u
         Command::Arena(arena) => arena.run(games),
         Command::AgentCheck(check) => check.run(games),
         Command::ExportEfg(export) => export.run(games),
+        Command::NewGame(new_game) => new_game.run(),
         Command::Proto(proto) => proto.run(),
         Command::Token(token) => token.run(),
         Command::Replay(replay) => replay.run(games),
@@ -103,6 +105,7 @@ enum Command {
     Arena(Box<arena::Arena>),
     AgentCheck(agent_check::AgentCheck),
     ExportEfg(export_efg::ExportEfg),
+    NewGame(new_game::NewGame),
     Proto(proto::Proto),
     Token(token::Token),
     Replay(replay::Replay),

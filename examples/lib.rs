@@ -1,0 +1,1 @@
+//! An empty crate: `Cargo.toml` explains its purpose.
