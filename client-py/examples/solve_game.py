@@ -91,6 +91,7 @@ def _update(play: boardwire.SelfPlay, strategy: Strategy, update: int, random: n
         actions = turn.mask.argmax(1)
         actions[at] = action
         turn = play.step(actions.astype(np.uint8))
+        assert turn.step.scores is not None, "the batch has this column"
         new = ~is_over[turn.step.ended]
         payoff[turn.step.ended[new]] = turn.step.scores[new] @ [1, -1]
         is_over |= turn.over

@@ -39,17 +39,17 @@ pub struct State {
 
 impl State {
     /// Returns the number of actions so far.
-    fn done(&self) -> u8 {
+    fn done(self) -> u8 {
         self.turns.iter().map(|action| u8::from(*action > 0)).sum()
     }
 
     /// Returns whether both seats have passed, or a bet is answered.
-    fn is_over(&self) -> bool {
+    fn is_over(self) -> bool {
         matches!(self.turns, [1, 1, 0] | [2, 1 | 2, 0] | [1, 2, 1 | 2])
     }
 
     /// Returns whether the cards are shown: nobody gave up the pot.
-    fn shows_cards(&self) -> bool {
+    fn shows_cards(self) -> bool {
         matches!(self.turns, [1, 1, 0] | [2, 2, 0] | [1, 2, 2])
     }
 }
@@ -192,7 +192,7 @@ impl Audits for Kuhn {
         let [first, second] = *state.cards.all();
         let are_cards = [first, second].iter().all(|card| (1..=3).contains(card));
         ensure(are_cards && first != second, || format!("the cards are {first} and {second}"))?;
-        let is_begun = matches!(state.turns, [0, 0, 0] | [1 | 2, 0, 0] | [1, 2, 0]);
+        let is_begun = matches!(state.turns, [0..=2, 0, 0] | [1, 2, 0]);
         ensure(is_begun || state.is_over(), || format!("the actions are {:?}", state.turns))
     }
 }
