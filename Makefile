@@ -162,7 +162,7 @@ test-wheels: wheels opponents-wheel
 
 ## crates: packages the published crates, and builds each from its package
 crates: | check-tools
-	cargo package --workspace --exclude boardwire-python --exclude boardwire-agent --exclude boardwire-features --locked
+	cargo package --workspace --exclude boardwire-agent --exclude boardwire-features --locked
 
 ## pictures: draws the pictures of the docs from matches of bots
 pictures: binary

@@ -1,7 +1,7 @@
 //! The laws of every game, what the seats know, and recorded games.
 
-use boardwire_kernel::testkit::{check_knowledge, check_laws, playthrough, table, uniform_likelihood};
-use boardwire_kernel::{Episode, RandomSource, Seat, Setup};
+use boardwire_kernel::testkit::{act, check_knowledge, check_laws, playthrough, table, uniform_likelihood};
+use boardwire_kernel::{Episode, RandomSource};
 use kuhn::Kuhn;
 
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/playthrough.txt");
@@ -32,9 +32,7 @@ fn the_rules_do_not_change_unnoticed() {
 fn a_bet_that_is_answered_by_a_pass_wins_one_chip() {
     // The cards are jack and king; the actions are bet and pass.
     let mut episode = Episode::start(table::<Kuhn>(2, &[]), RandomSource::scripted([[1, 3]]));
-    for (seat, label) in [(0, "bet"), (1, "pass")] {
-        let action = episode.game().info().actions.parse(label).expect("a label");
-        episode.apply(Seat::new(seat), action.into()).expect("a legal action");
-    }
+    act(&mut episode, 0, "bet");
+    act(&mut episode, 1, "pass");
     assert_eq!(episode.outcome().expect("it is over").scores(), [1, -1]);
 }

@@ -1,6 +1,6 @@
 //! The rules, with scripted dice.
 
-use boardwire_kernel::testkit::table;
+use boardwire_kernel::testkit::{act, table, text};
 use boardwire_kernel::{
     Audits, Choices, Episode, LoadedCatalogue, RandomSource, Seat, SeatSet, Setup, SetupError, Texts, Viewer,
     set_up,
@@ -17,8 +17,7 @@ fn start<const N: usize>(cups: [&[u8]; N]) -> Episode<LiarsDice> {
 /// Plays actions of these seats. Each must be legal, and must use all scripted dice.
 fn play(episode: &mut Episode<LiarsDice>, actions: &[(u8, &str)]) {
     for &(seat, label) in actions {
-        let action = episode.game().info().actions.parse(label).expect("a label");
-        episode.apply(Seat::new(seat), action.into()).expect("a legal action");
+        act(episode, seat, label);
         assert_eq!(episode.random_source().script_error(), None, "after {label}");
     }
     assert_eq!(episode.random_source().usage(), [0], "some scripted dice were not rolled");
@@ -40,12 +39,6 @@ fn legal(episode: &Episode<LiarsDice>) -> Vec<&str> {
 fn counts(episode: &Episode<LiarsDice>) -> Vec<u8> {
     let seats = episode.game().info().seats;
     episode.state().cups.of(seats).iter().map(Dice::len).collect()
-}
-
-fn text(episode: &Episode<LiarsDice>, viewer: Viewer) -> String {
-    let mut text = String::new();
-    episode.game().text(episode.state(), viewer, &mut text).expect("writing to a string does not fail");
-    text
 }
 
 #[test]
@@ -149,7 +142,7 @@ seat 1 bid 1 x 4: at least 1 of the 3 dice show 4
 seat 0 makes a higher bid or challenges
 ";
     assert_eq!(text(&episode, Viewer::Public), expected);
-    let own = text(&episode, Seat::FIRST.into());
+    let own = text(&episode, Seat::FIRST);
     assert_eq!(own, format!("your dice: 1 3\n{}", expected.replacen("seat 0", "seat 0 (you)", 1)));
 }
 

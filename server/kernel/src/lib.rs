@@ -5,6 +5,27 @@
 //! the rules only as a [view](Views::view) or a [text](Texts::text). A bot sees only positions whose hidden part
 //! was [sampled](Hidden::resample) for its seat.
 //!
+//! ```
+//! # #[cfg(feature = "testkit")]
+//! # {
+//! use boardwire_kernel::testkit::{table, toy::Toy};
+//! use boardwire_kernel::{Choices, Episode};
+//!
+//! let mut episode = Episode::seeded(table::<Toy>(2, &[]), 7);
+//! while let Some(seat) = episode.pending().lowest() {
+//!     let action = episode.game().legal(episode.state(), seat).lowest().expect("a legal action");
+//!     episode.apply(seat, action.into()).expect("it is legal");
+//! }
+//! assert_eq!(episode.outcome().expect("the game is over").scores().len(), 2);
+//! # }
+//! ```
+//!
+//! With the feature `testkit`, [`testkit`] tests a game by laws that hold for every game. The guide "Your own game" and
+//! the examples `kuhn` and `liars_dice` in the repository show a whole game.
+//!
+//! Versions: before 1.0, a new minor version may change traits, views, random draws and snapshots; a patch version changes
+//! none of them. The crates of Boardwire have one version, and need each other in the same minor version.
+//!
 //! Networking, clocks and storage of matches are not part of this crate. It does no input or output, reads no clock
 //! or environment variable, starts no thread and uses no floats.
 #![deny(clippy::float_arithmetic)]

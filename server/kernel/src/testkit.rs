@@ -25,7 +25,7 @@ pub use playout::{FinishedGame, random_game, random_play};
 pub use playthrough::playthrough;
 pub use viewer_snapshot::ViewerSnapshot;
 
-use crate::{Game, LoadedCatalogue, OptionKind, set_up};
+use crate::{Episode, Game, LoadedCatalogue, OptionKind, Seat, Viewer, set_up};
 
 /// Returns the rules of a table with the compiled-in catalogue.
 ///
@@ -36,6 +36,32 @@ pub fn table<G: Game>(seats: u8, options: &[(&str, &str)]) -> Arc<G> {
     let catalogue = LoadedCatalogue::read(G::TYPE.catalogue).expect("the compiled-in catalogue is valid");
     let game = set_up(Arc::new(catalogue), seats.into(), options.iter().copied());
     Arc::new(game.expect("the table can be set up"))
+}
+
+/// Plays the action with this label, for tests of rules.
+///
+/// # Panics
+/// The action is not legal for `seat` now. The message lists the legal ones.
+#[track_caller]
+pub fn act<G: Game>(episode: &mut Episode<G>, seat: u8, label: &str) {
+    let (game, seat) = (Arc::clone(episode.game()), Seat::new(seat));
+    let legal = || -> Vec<_> {
+        let legal = game.legal(episode.state(), seat).into_iter();
+        legal.filter_map(|action| game.info().actions.label(action)).collect()
+    };
+    let action = game.info().actions.parse(label);
+    let action = action.filter(|action| game.legal(episode.state(), seat).contains(*action));
+    let action = action.unwrap_or_else(|| panic!("{seat} cannot `{label}`; it can {:?}", legal()));
+    episode.apply(seat, action.into()).expect("the action is legal");
+}
+
+/// Returns the text of the position as `viewer` sees it, for tests of texts.
+#[must_use]
+pub fn text<G: Game>(episode: &Episode<G>, viewer: impl Into<Viewer>) -> String {
+    let mut text = String::new();
+    let written = episode.game().text(episode.state(), viewer.into(), &mut text);
+    written.expect("writing to a string does not fail");
+    text
 }
 
 /// Returns every seat count with every combination of choice and flag options. Whole numbers have their default.

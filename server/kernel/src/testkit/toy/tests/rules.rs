@@ -2,8 +2,8 @@
 
 use super::super::state::{Phase, Placement, State};
 use super::super::{Action, CardId, Catalogue, Toy};
-use crate::testkit::table;
-use crate::{Audits, Episode, Estimate, LoadedCatalogue, RandomSource, Scoring, Seat, Setup, Texts, Viewer};
+use crate::testkit::{table, text};
+use crate::{Audits, Episode, Estimate, LoadedCatalogue, RandomSource, Scoring, Seat, Setup, Viewer};
 
 const FIRST: Seat = Seat::FIRST;
 
@@ -55,15 +55,9 @@ fn values_won_count_and_cards_left_over_cost() {
 #[test]
 fn a_kept_card_is_shown_and_a_buried_one_is_not() {
     let episode = finished();
-    let text = |viewer: Viewer| {
-        let mut text = String::new();
-        let written = episode.game().text(episode.state(), viewer, &mut text);
-        written.expect("writing to a string does not fail");
-        text
-    };
-    assert!(text(Viewer::Public).contains("seat 1 kept gnu"));
-    assert!(text(Viewer::Public).contains("seat 0 buried a card"));
-    assert!(text(FIRST.into()).contains("seat 0 buried bee"));
+    assert!(text(&episode, Viewer::Public).contains("seat 1 kept gnu"));
+    assert!(text(&episode, Viewer::Public).contains("seat 0 buried a card"));
+    assert!(text(&episode, FIRST).contains("seat 0 buried bee"));
 }
 
 #[test]
