@@ -6,14 +6,15 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::Args;
 
-/// The files of the example `examples/kuhn`.
+/// The files of the example `examples/kuhn`. The folder `template` has links to them: a package contains only files below its
+/// own folder, and none below another `Cargo.toml`.
 const FILES: &[(&str, &str)] = &[
-    ("Cargo.toml", include_str!("../template/Cargo.toml")),
+    ("Cargo.toml", include_str!("../template/manifest.toml")),
     ("pyproject.toml", include_str!("../template/pyproject.toml")),
-    ("src/lib.rs", include_str!("../template/src/lib.rs")),
-    ("src/main.rs", include_str!("../template/src/main.rs")),
-    ("src/rules.md", include_str!("../template/src/rules.md")),
-    ("tests/laws.rs", include_str!("../template/tests/laws.rs")),
+    ("src/lib.rs", include_str!("../template/lib.rs")),
+    ("src/main.rs", include_str!("../template/main.rs")),
+    ("src/rules.md", include_str!("../template/rules.md")),
+    ("tests/laws.rs", include_str!("../template/laws.rs")),
 ];
 /// The name of the example in its files, and the name of its type.
 const TEMPLATE: (&str, &str) = ("kuhn", "Kuhn");
@@ -86,7 +87,7 @@ mod tests {
 
     #[test]
     fn the_template_has_all_files_of_the_example() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("template");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/kuhn");
         let files = |folder: &str, path: &Path| {
             let entries = path.read_dir().expect("a folder").map(|entry| entry.expect("an entry"));
             let files = entries.filter(|entry| entry.path().is_file());

@@ -1,0 +1,1 @@
+../../../examples/kuhn/tests/laws.rs

@@ -1,0 +1,1 @@
+../../../examples/kuhn/src/lib.rs
