@@ -345,14 +345,8 @@ print(getattr(failure, "formatted", failure))
 """
 
 
-@pytest.mark.parametrize(
-    ("imports", "message"),
-    [
-        ("", "boardwire cannot run in a sub-interpreter"),
-        ("import boardwire", "cannot load module more than once per process"),
-    ],
-)
-def test_a_sub_interpreter_is_refused(imports: str, message: str) -> None:
+@pytest.mark.parametrize("imports", ["", "import boardwire"])
+def test_a_sub_interpreter_is_refused(imports: str) -> None:
     output, errors = run(SUB_INTERPRETER.format(imports=imports)).communicate(timeout=60)
     assert "ImportError" in output, errors
-    assert message in output
+    assert "boardwire cannot run in a sub-interpreter" in output
