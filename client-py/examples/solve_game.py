@@ -60,11 +60,13 @@ class Strategy:
 
 
 def learn(
-    client: boardwire.Client, game: str, *, updates: int, episodes: int, seed: int
+    client: boardwire.Client, spec: boardwire.GameSpec, *, updates: int, episodes: int, seed: int
 ) -> dict[bytes, Floats]:
     """Returns the average strategy after `updates` batches of `episodes` episodes."""
     random = np.random.default_rng(seed)
-    with client.open_batch(game, environments=episodes, seed=seed, columns=["scores"]) as batch:
+    with client.open_batch(
+        spec.id, environments=episodes, options=spec.options, seed=seed, columns=["scores"]
+    ) as batch:
         play, strategy = boardwire.SelfPlay(batch), Strategy(len(batch.spec.actions))
         for update in tqdm(range(1, updates + 1), unit="update"):
             _update(play, strategy, update, random)
@@ -110,13 +112,15 @@ def _update(play: boardwire.SelfPlay, strategy: Strategy, update: int, random: n
     np.maximum(strategy.regret, 0, out=strategy.regret)
 
 
-def exploitability(game: str, strategy: dict[bytes, Floats], spec: boardwire.GameSpec) -> tuple[float, float]:
+def exploitability(strategy: dict[bytes, Floats], spec: boardwire.GameSpec) -> tuple[float, float]:
     """Returns the exploitability of a strategy, and the value of the game for seat 0, by OpenSpiel."""
     import pyspiel
     from open_spiel.python.algorithms import exploitability, sequence_form_lp
     from open_spiel.python.policy import TabularPolicy
 
-    efg = subprocess.run([find_binary(), "export-efg", game], stdout=subprocess.PIPE, check=True, text=True)
+    options = [f"--option={name}={value}" for name, value in spec.options.items()]
+    command = [find_binary(), "export-efg", spec.id, *options]
+    efg = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
     tree = pyspiel.load_efg_game(efg.stdout)
     table = TabularPolicy(tree)
     names = {action.label: index for index, action in enumerate(spec.actions)}
@@ -137,15 +141,17 @@ def main() -> None:
     """Learns, and prints exploitability and value."""
     parser = argparse.ArgumentParser(description="Learns the strategy of a small game of two seats.")
     parser.add_argument("game")
+    parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--updates", type=int, default=1000)
     parser.add_argument("--episodes", type=int, default=4096, help="episodes of an update")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     with boardwire.connect() as client:
-        spec, start = client.game(args.game), time.perf_counter()
-        learned = learn(client, args.game, updates=args.updates, episodes=args.episodes, seed=args.seed)
+        spec = client.game(args.game, seats=2, options=dict(each.split("=", 1) for each in args.option))
+        start = time.perf_counter()
+        learned = learn(client, spec, updates=args.updates, episodes=args.episodes, seed=args.seed)
         seconds = time.perf_counter() - start
-        loss, value = exploitability(args.game, learned, spec)
+        loss, value = exploitability(learned, spec)
     print(f"exploitability {loss:.4f} after {seconds:.0f} s; the value for seat 0 is {value:.4f}")
 
 

@@ -9,9 +9,7 @@ its latest weights is exported. A thread collects the next data while the networ
     python train_ppo.py faraway --decisions 20000000 --resume           # continue, with a new schedule
     boardwire arena faraway --seats policy:mine:argmax,greedy --policy mine=runs/faraway/policy.onnx
 
-Equal seeds give equal networks on machines of one kind: schedules count decisions. `--minutes` only ends a
-training early. Ctrl-C does too; then the network is measured and exported. To try: more seats; another
-`--warm-up`; your own network in place of `boardwire.torch.Network`.
+Equal seeds give equal networks on machines of one kind. `--minutes` and Ctrl-C end a training early.
 """
 
 from __future__ import annotations
@@ -192,6 +190,7 @@ def arguments() -> Namespace:
     add = parser.add_argument
     add("game", nargs="?", default="faraway")
     add("--seats", type=int, help="number of seats; default: the minimum of the game")
+    add("--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the game")
     add("--decisions", type=int, default=20_000_000, help="decisions in total; the rates follow from it")
     add("--warm-up", type=int, default=0, help="decisions of the first stage")
     add("--minutes", type=float, default=float("inf"), help="end after so many minutes of training")
@@ -227,7 +226,8 @@ def main() -> None:
     torch.manual_seed(args.seed)
     torch.set_num_threads(args.threads)
     with boardwire.connect(args.address) as client:
-        spec = client.game(args.game, seats=args.seats)
+        options = dict(each.split("=", 1) for each in args.option)
+        spec = client.game(args.game, seats=args.seats, options=options)
         network = Network(spec, hidden=args.hidden, layers=args.layers, scale=args.scale)
         trainee = Trainee(network, args)
         playing, folder = trainee.average.module, args.out or Path("runs") / args.game

@@ -125,7 +125,7 @@ def end_early(
 
 def test_every_example_is_run() -> None:
     run_here = {command.split()[0] for command in EXPECTED}
-    # These need a small game, a trained network, a chat endpoint or a language model, so they have their own tests.
+    # These need a small game, a network, a chat endpoint or a language model, so they have their own tests.
     elsewhere = {"probe_network.py", "solve_game.py", "tool_loop.py", "trl_grpo.py"}
     assert {path.name for path in EXAMPLES.glob("*.py")} == run_here | elsewhere
 

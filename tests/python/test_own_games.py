@@ -172,10 +172,11 @@ def test_a_learned_strategy_of_kuhn_is_close_to_optimal(monkeypatch: pytest.Monk
     solve = importlib.util.module_from_spec(module)
     module.loader.exec_module(solve)
     with boardwire.connect() as client:
+        spec = client.game("kuhn")
         for seed in (1, 2, 3):
-            learned = solve.learn(client, "kuhn", updates=600, episodes=2048, seed=seed)
+            learned = solve.learn(client, spec, updates=600, episodes=2048, seed=seed)
             assert len(learned) == 12, "three cards in four positions"
-            loss, value = solve.exploitability("kuhn", learned, client.game("kuhn"))
+            loss, value = solve.exploitability(learned, spec)
             assert value == pytest.approx(-1 / 18, abs=1e-6)
             assert 0 <= loss < 0.02
 

@@ -1,5 +1,6 @@
 //! `new-game`: writes a crate for a game of one's own.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -36,18 +37,31 @@ pub(super) struct NewGame {
     /// The folder of the crate. It must be new or empty. The default is the name.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Uses the crates in this checkout of Boardwire's repository instead of the published ones.
+    #[arg(long, value_name = "DIR")]
+    checkout: Option<PathBuf>,
 }
+
+/// The folders of the crates in `server/`. The crate `boardwire` is in `cli`.
+const CRATES: &[&str] =
+    &["api", "batch", "bots", "cli", "draw", "games", "kernel", "policy", "python", "server"];
 
 impl NewGame {
     pub(super) fn run(&self) -> anyhow::Result<ExitCode> {
         let folder = self.out.as_deref().unwrap_or(Path::new(&self.name));
         let is_used = folder.read_dir().is_ok_and(|mut entries| entries.next().is_some());
         anyhow::ensure!(!is_used, "--out {}: the folder must be new or empty", folder.display());
+        let patches = self.checkout.as_deref().map(patches).transpose()?;
         for (file, text) in FILES {
             let path = folder.join(file);
             let parent = path.parent().expect("a file is in a folder");
             std::fs::create_dir_all(parent).with_context(|| parent.display().to_string())?;
             std::fs::write(&path, self.rename(text)).with_context(|| path.display().to_string())?;
+        }
+        if let Some(patches) = patches {
+            let manifest = folder.join("Cargo.toml");
+            let text = std::fs::read_to_string(&manifest)? + &patches;
+            std::fs::write(&manifest, text)?;
         }
         let (name, folder) = (&self.name, folder.display());
         println!(
@@ -59,6 +73,18 @@ impl NewGame {
     fn rename(&self, text: &str) -> String {
         text.replace(TEMPLATE.0, &self.name).replace(TEMPLATE.1, &type_name(&self.name))
     }
+}
+
+/// Returns the section of `Cargo.toml` that replaces the published crates by those of a checkout.
+fn patches(checkout: &Path) -> anyhow::Result<String> {
+    let mut section = "\n[patch.crates-io]\n".to_owned();
+    for folder in CRATES {
+        let path = checkout.join("server").join(folder);
+        let path = path.canonicalize().with_context(|| format!("--checkout: {}", path.display()))?;
+        let name = if *folder == "cli" { "boardwire".to_owned() } else { format!("boardwire-{folder}") };
+        let _ = writeln!(section, "{name} = {{ path = {:?} }}", path.display().to_string());
+    }
+    Ok(section)
 }
 
 /// Returns the name of a type: `MyGame` for `my_game`.
@@ -100,6 +126,15 @@ mod tests {
             .collect();
         found.sort();
         assert!(FILES.iter().map(|(file, _)| *file).eq(found), "{FILES:?}");
+    }
+
+    #[test]
+    fn a_checkout_has_all_crates() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let section = patches(&root).expect("this is a checkout");
+        let entries = root.join("server").read_dir().expect("a folder").count();
+        assert_eq!(section.matches(" = { path = ").count(), entries);
+        assert!(patches(Path::new("/")).expect_err("it has no crates").to_string().starts_with("--checkout"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Everything that a viewer is shown of a position.
 
-use crate::{ActionSet, Game, Seat, SeatSet, Viewer};
+use crate::{ActionSet, Field, Game, Seat, SeatSet, ViewLayout, Viewer};
 
 /// Everything that a viewer is shown of a position. Positions that differ only in what the viewer may not know show
 /// it the same.
@@ -27,6 +27,24 @@ impl ViewerSnapshot {
         let legal = viewer.seat().map_or(ActionSet::EMPTY, |seat| game.legal(state, seat));
         let phrases = viewer.seat().map_or(Vec::new(), |seat| phrases(game, state, seat));
         Self { view, text, legal, phrases, pending: game.pending(state) }
+    }
+
+    /// Returns the first difference from `other`, for a person: a field of the layout, or another part.
+    #[must_use]
+    pub fn difference(&self, other: &Self, layout: &ViewLayout) -> String {
+        let of = |view: &[u8], at: usize, field: &Field| format!("{:?}", &view[at..at + field.bytes()]);
+        for (at, field) in layout.with_offsets() {
+            let [one, two] = [&self.view, &other.view].map(|view| of(view, at, field));
+            if one != two {
+                return format!("the field `{}` as {one} instead of {two}", field.name);
+            }
+        }
+        for (one, two) in self.text.lines().zip(other.text.lines()) {
+            if one != two {
+                return format!("the text `{one}` instead of `{two}`");
+            }
+        }
+        format!("{self:?} instead of {other:?}")
     }
 
     /// Returns the seats with a pending decision.

@@ -140,7 +140,8 @@ pub(super) fn resample_keeps_what_its_seat_is_shown<G: Game>(
                 ViewerSnapshot::of(game, episode.state(), viewer),
             );
             ensure(drawn == real, || {
-                format!("a sample for {seat} shows {viewer} {drawn:?}, but the state {real:?}")
+                let difference = drawn.difference(&real, game.info().layout_for(viewer));
+                format!("a sample for {seat} shows {viewer} {difference}")
             })?;
         }
     }
