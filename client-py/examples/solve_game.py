@@ -119,7 +119,7 @@ def exploitability(strategy: dict[bytes, Floats], spec: boardwire.GameSpec) -> t
     from open_spiel.python.policy import TabularPolicy
 
     options = [f"--option={name}={value}" for name, value in spec.options.items()]
-    command = [find_binary(), "export-efg", spec.id, *options]
+    command = [str(find_binary()), "export-efg", spec.id, *options]
     efg = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
     tree = pyspiel.load_efg_game(efg.stdout)
     table = TabularPolicy(tree)
