@@ -10,6 +10,7 @@ Run with: `BOARDWIRE_BINARY=target/release/kuhn python solve_game.py kuhn`.
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import time
 
@@ -18,7 +19,6 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 import boardwire
-from boardwire._process import find_binary
 
 #: The share of random actions while learning.
 EXPLORATION = 0.3
@@ -119,7 +119,7 @@ def exploitability(strategy: dict[bytes, Floats], spec: boardwire.GameSpec) -> t
     from open_spiel.python.policy import TabularPolicy
 
     options = [f"--option={name}={value}" for name, value in spec.options.items()]
-    command = [str(find_binary()), "export-efg", spec.id, *options]
+    command = [os.environ.get("BOARDWIRE_BINARY", "boardwire"), "export-efg", spec.id, *options]
     efg = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
     tree = pyspiel.load_efg_game(efg.stdout)
     table = TabularPolicy(tree)

@@ -30,4 +30,4 @@ def fake_client(handlers: Mapping[str, Callable[[bytes], Any]]) -> boardwire.Cli
     """Creates a client whose calls go to functions."""
     connection = Connection("fake:1")
     connection._channels[os.getpid()] = cast(_core.Channel, FakeChannel(handlers))
-    return boardwire.Client(connection)
+    return boardwire.Client(connection, found_by=boardwire.Address("fake:1"))

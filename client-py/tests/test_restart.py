@@ -90,7 +90,7 @@ def test_a_client_waits_for_a_server_that_shuts_down(started_servers: list[Serve
 
 def test_clients_of_one_server_restart_it_once(started_servers: list[ServerProcess]) -> None:
     server = _server.PrivateServer()
-    one, other = boardwire.Client(server), boardwire.Client(server)
+    one, other = (boardwire.Client(server, found_by=boardwire.Address()) for _ in range(2))
     kill_private(one)
     assert one.games() == other.games()
     assert one.address == other.address

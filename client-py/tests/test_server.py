@@ -92,7 +92,7 @@ def test_an_address_without_a_server_is_a_lost_connection() -> None:
 
 def test_a_killed_server_is_a_lost_connection_with_its_exit_status() -> None:
     server = PrivateServer()
-    with boardwire.Client(server) as client:
+    with boardwire.Client(server, found_by=boardwire.Address()) as client:
         match = client.create_match("faraway", players=["agent", "random"])
         seat = match.join(0)
         with seat as stream:

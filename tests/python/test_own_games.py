@@ -86,7 +86,7 @@ def test_batches_are_equal_on_a_server_and_in_the_process(game: str) -> None:
     assert played[0] == played[1]
 
 
-def test_a_match_is_played_watched_drawn_and_verified(game: str, tmp_path: Path) -> None:
+def test_a_match_is_played_drawn_and_verified(game: str, tmp_path: Path) -> None:
     with boardwire.connect(binary=BINARIES / game) as client:
         spec = client.game(game)
         match = client.create_match(game, players=["agent", "mc:16"])
@@ -122,7 +122,8 @@ def test_an_arena_has_an_agent_in_node(game: str, tmp_path: Path) -> None:
     arguments = ["arena", game, "--seats", "agent:node,mc:16", "--agent", f"node={agent}", "--matches", "20"]
     results = json.loads(run(game, *arguments, "--replays", str(tmp_path), "--json"))
     assert results["matches"] == 20
-    assert all(row["timeouts"] == 0 for row in results["bots"])
+    assert sum(row["share"] for row in results["bots"]) == pytest.approx(1)
+    assert len(list(tmp_path.glob("deal-*"))) == 20
 
 
 def test_episodes_are_recorded_and_a_policy_is_evaluated(
@@ -137,7 +138,7 @@ def test_episodes_are_recorded_and_a_policy_is_evaluated(
         return action
 
     result = boardwire.evaluate(first, game, opponents="random", deals=32, client=own)
-    assert -1 <= result.mean <= 1
+    assert result.rewards.shape == (32, 2)
 
 
 def test_the_training_program_trains_a_network_for_bots(game: str, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ class Client(Catalog, Closing):
         self,
         server: PrivateServer | Connection,
         *,
-        found_by: Address = Address(),  # noqa: B008
+        found_by: Address,
         timeout: float | None = CALL_SECONDS,
     ) -> None:
         """Is called by `connect`, whose arguments are in `found_by`."""

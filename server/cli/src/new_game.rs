@@ -51,17 +51,14 @@ impl NewGame {
         let folder = self.out.as_deref().unwrap_or(Path::new(&self.name));
         let is_used = folder.read_dir().is_ok_and(|mut entries| entries.next().is_some());
         anyhow::ensure!(!is_used, "--out {}: the folder must be new or empty", folder.display());
-        let patches = self.checkout.as_deref().map(patches).transpose()?;
+        let patches = self.checkout.as_deref().map_or_else(|| Ok(String::new()), patches)?;
         for (file, text) in FILES {
             let path = folder.join(file);
             let parent = path.parent().expect("a file is in a folder");
             std::fs::create_dir_all(parent).with_context(|| parent.display().to_string())?;
-            std::fs::write(&path, self.rename(text)).with_context(|| path.display().to_string())?;
-        }
-        if let Some(patches) = patches {
-            let manifest = folder.join("Cargo.toml");
-            let text = std::fs::read_to_string(&manifest)? + &patches;
-            std::fs::write(&manifest, text)?;
+            let appended = if *file == "Cargo.toml" { patches.as_str() } else { "" };
+            let text = self.rename(text) + appended;
+            std::fs::write(&path, text).with_context(|| path.display().to_string())?;
         }
         let (name, folder) = (&self.name, folder.display());
         println!(

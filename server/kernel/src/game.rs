@@ -8,9 +8,8 @@ use std::sync::Arc;
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::{
-    ActionSet, ActionSpace, CheckResult, Components, Digest, LoadedCatalogue, MAX_SEATS, OptionSpec, Options,
-    Outcome, RandomSource, Rejection, RngStream, ScoreLine, Seat, SeatSet, SetupError, Table, ViewLayout,
-    Viewer,
+    ActionSet, ActionSpace, CheckResult, Components, Digest, LoadedCatalogue, OptionSpec, Options, Outcome,
+    RandomSource, Rejection, RngStream, ScoreLine, Seat, SeatSet, SetupError, Table, ViewLayout, Viewer,
 };
 
 /// The rules of one game with fixed catalogue, seat count and options: shared and immutable.
@@ -26,33 +25,6 @@ use crate::{
 pub trait Game: Turns + Choices + Scoring + Views + Texts + Hidden + Audits {}
 
 impl<G: Turns + Choices + Scoring + Views + Texts + Hidden + Audits> Game for G {}
-
-/// The maximum size of a state in bytes.
-pub const MAX_STATE_BYTES: usize = 2048;
-
-/// Checks the limits of a game at compile time: `const { check_limits::<MyGame>() }`.
-///
-/// # Panics
-/// The game has a state of more than [`MAX_STATE_BYTES`], no seats or more than [`MAX_SEATS`], or more than 256 random
-/// streams.
-pub const fn check_limits<G: Setup>() {
-    check_state_size::<G::State>();
-    let (min, max) = (*G::TYPE.seats.start(), *G::TYPE.seats.end());
-    assert!(min >= 1 && min <= max && max as usize <= MAX_SEATS, "a game has 1 to 8 seats (MAX_SEATS)");
-    assert!(G::TYPE.streams.len() <= 256, "a game has at most 256 random streams");
-}
-
-/// Checks the size of a state at compile time.
-///
-/// ```compile_fail
-/// const { boardwire_kernel::check_state_size::<[u8; 2049]>() };
-/// ```
-///
-/// # Panics
-/// It exceeds [`MAX_STATE_BYTES`].
-pub const fn check_state_size<S>() {
-    assert!(size_of::<S>() <= MAX_STATE_BYTES, "a state takes at most 2048 bytes (MAX_STATE_BYTES)");
-}
 
 /// The types and facts of a game, and the set-up of a table. All items are required.
 pub trait Setup: Sized + Send + Sync + 'static {

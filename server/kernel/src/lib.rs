@@ -38,6 +38,7 @@ mod episode;
 mod error;
 mod game;
 mod id;
+mod limits;
 mod multiset;
 mod options;
 mod outcome;
@@ -58,9 +59,10 @@ pub use digest::Digest;
 pub use episode::{Episode, Knowledge};
 pub use error::{Rejection, SetupError};
 pub use game::{
-    Audits, Choices, Estimate, Game, GameInfo, GameType, Hidden, LegalChoice, MAX_STATE_BYTES, NameGroup,
-    Scoring, Setup, Texts, Turns, Views, apply, check_limits, check_state_size, set_up,
+    Audits, Choices, Estimate, Game, GameInfo, GameType, Hidden, LegalChoice, NameGroup, Scoring, Setup,
+    Texts, Turns, Views, apply, set_up,
 };
+pub use limits::{MAX_STATE_BYTES, check_limits, check_state_size};
 pub use multiset::Multiset;
 pub use options::{OptionKind, OptionSpec, Options};
 pub use outcome::{Outcome, ScoreLine};

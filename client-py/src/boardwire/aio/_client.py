@@ -45,11 +45,7 @@ class Client(Catalog, Closing):
     """
 
     def __init__(
-        self,
-        server: PrivateServer | Connection,
-        *,
-        found_by: Address = Address(),
-        timeout: float | None = CALL_SECONDS,
+        self, server: PrivateServer | Connection, *, found_by: Address, timeout: float | None = CALL_SECONDS
     ) -> None:
         """Is called by `connect`, whose arguments are in `found_by`."""
         self._found_by = found_by
