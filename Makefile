@@ -53,7 +53,7 @@ test:
 
 ## ci: runs all required checks of a change within 90 minutes; the last line names the suites left out
 ci:
-	@python3 tools/suites.py --budget 5400 lint $(SUITES) docs test-train=1200/12 test-own-games=900 test-rllib=900/2 test-wheels=1200
+	@python3 tools/suites.py --budget 5100 lint $(SUITES) docs test-train=1200/12 test-own-games=900 test-rllib=900/2 test-wheels=1200
 
 test-rust: | check-tools
 	cargo test --release --locked --workspace --no-fail-fast --quiet

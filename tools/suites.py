@@ -1,19 +1,23 @@
 """Runs test suites one after the other, also after a failure, and prints one table at the end.
 
 `suites.py [--budget SECONDS] SUITE[=SECONDS[/GB]]...`: a suite is a target of the Makefile. The script skips
-a suite with numbers if fewer seconds of the budget or fewer GB of the disk are left. The output of a suite
-goes to the terminal and to target/suites/SUITE.log. The exit code is 1 if a suite failed. The last line names
-the suites left out. If BOARDWIRE_EVERY_SUITE is set, the exit code is also 1 if a suite was left out.
+a suite with numbers if fewer seconds of the budget or fewer GB of the disk are left. It aborts a suite at the
+end of the budget. The output of a suite goes to the terminal and to target/suites/SUITE.log. The exit code is
+1 if a suite failed. The last line names the suites left out. If BOARDWIRE_EVERY_SUITE is set, the exit code
+is also 1 if a suite was left out.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +32,7 @@ COUNTS = {
 }
 #: Patterns of the first line of a failure, from the most specific to the least.
 FAILURES = (
-    r"^(FAILED|ERROR):? |^✖ (?!failing)|^test .* FAILED$|^---- .* ----$",
+    r"^(FAILED|ERROR):? |^Fatal Python error|^✖ (?!failing)|^test .* FAILED$|^---- .* ----$",
     r"^error(\[|:)|^make: (?!\*\*\*)|: error: |Error: |^Traceback",
     r"^make(\[\d+\])?: \*\*\*",
 )
@@ -65,8 +69,14 @@ class Result:
         return list(dict.fromkeys(next(filter(None, match.groups())) for match in matches))
 
 
-def run(name: str) -> Result:
-    """Runs a suite; prints and saves its output."""
+def abort(suite: subprocess.Popen[str]) -> None:
+    """Aborts the processes that a suite still has. Those of pytest print where they are."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(suite.pid, signal.SIGABRT)
+
+
+def run(name: str, seconds: float) -> Result:
+    """Runs a suite for at most some seconds; prints and saves its output."""
     print(f"== {name}", flush=True)
     result, start = Result(name), time.monotonic()
     command = ["make", "--no-print-directory", name]
@@ -74,14 +84,26 @@ def run(name: str) -> Result:
     with (
         (LOGS / f"{name}.log").open("w") as log,
         subprocess.Popen(
-            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+            command,
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
         ) as suite,
+        contextlib.ExitStack() as at_end,
     ):
+        at_end.callback(abort, suite)
+        limit = threading.Timer(min(seconds, threading.TIMEOUT_MAX), abort, [suite])
+        at_end.callback(limit.cancel)
+        limit.start()
         assert suite.stdout
         for line in suite.stdout:
             print(line, end="", flush=True)
             log.write(line)
             result.lines.append(COLOURS.sub("", line).strip())
+        suite.wait()
     result.code, result.seconds = suite.returncode, time.monotonic() - start
     return result
 
@@ -121,7 +143,7 @@ def main() -> int:
         elif float(disk or 0) > free:
             left_out.append(f"{name} (needs {disk} GB, {free:.0f} GB are free)")
         else:
-            results.append(run(name))
+            results.append(run(name, remaining))
     print(f"\n{table(results)}\nleft out: {', '.join(left_out) or 'nothing'}", flush=True)
     is_incomplete = bool(left_out and os.environ.get("BOARDWIRE_EVERY_SUITE"))
     return int(is_incomplete or any(result.code for result in results))

@@ -142,7 +142,7 @@ def try_wheels(folder: Path, python: str, target: Path, pins: list[str]) -> None
     environment.play()
     environment.install(*options, "--no-index", "--no-deps", "boardwire-opponents")
     environment.run("python", "-c", PLAY_STRONG)
-    environment.install(*options, "boardwire[pettingzoo,render]", "pytest", "pytest-timeout")
+    environment.install(*options, "boardwire[pettingzoo,render]", "pytest")
     # The tests read messages with a second implementation, which needs these.
     environment.install("googleapis-common-protos>=1.66")
     environment.run("python", "-m", "pip", "list")
