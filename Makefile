@@ -91,7 +91,7 @@ $(TRAIN_VENV)/.installed: client-py/pyproject.toml $(VENV)/.installed | check-to
 ## test-train: tests networks, recordings, frameworks, examples and the notebook with PyTorch, in a separate environment (6 GB)
 test-train: $(TRAIN_VENV)/.installed
 	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q tests/test_torch.py tests/test_record.py tests/test_open_spiel.py tests/test_sb3.py tests/test_torchrl.py tests/test_notebook.py tests/test_openenv.py tests/test_trl.py
-	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q ../tests/python/test_pages.py -k 'frameworks or data or client-py or language_models'
+	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q -c pyproject.toml ../tests/python/test_pages.py -k 'frameworks or data or client-py or language_models'
 	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q tests/test_examples.py -k 'train or record or clone or open_spiel or ppo'
 
 # RLlib 2.60 needs gymnasium==1.2.2, the other tests gymnasium>=1.4. So RLlib has an environment based on .venv-train.
@@ -108,12 +108,12 @@ test-own-games: $(TRAIN_VENV)/.installed
 	cd tests/node && npm ci --silent --no-audit --no-fund && npm run --silent build
 	cd examples && cargo test --release --locked --workspace --no-fail-fast --quiet
 	tools/own_games.sh "$(OWN_GAMES)"
-	cd client-py && BOARDWIRE_OWN_GAMES="$(OWN_GAMES)" PYTHONPATH="$(OWN_GAMES)" ../$(TRAIN_VENV)/bin/python -m pytest -q ../tests/python/test_own_games.py
+	cd client-py && BOARDWIRE_OWN_GAMES="$(OWN_GAMES)" PYTHONPATH="$(OWN_GAMES)" ../$(TRAIN_VENV)/bin/python -m pytest -q -c pyproject.toml ../tests/python/test_own_games.py
 
 ## test-rllib: tests RLlib, its page and example, on Ray clusters that lose servers and nodes; extends the environment of test-train
 test-rllib: $(RLLIB_VENV)/.installed
 	cd client-py && BOARDWIRE_BINARY="$(abspath $(BINARY))" ../$(RLLIB_VENV)/bin/python -m pytest -q tests/test_rllib.py tests/test_examples.py -k rllib
-	cd client-py && BOARDWIRE_BINARY="$(abspath $(BINARY))" ../$(RLLIB_VENV)/bin/python -m pytest -q ../tests/python/test_pages.py -k rllib
+	cd client-py && BOARDWIRE_BINARY="$(abspath $(BINARY))" ../$(RLLIB_VENV)/bin/python -m pytest -q -c pyproject.toml ../tests/python/test_pages.py -k rllib
 
 ## opponents: trains the missing networks of the package boardwire-opponents; GAME=faraway SEATS=2 for some, ARGS="--seed 2"
 opponents: $(TRAIN_VENV)/.installed | binary
@@ -162,7 +162,7 @@ test-wheels: wheels opponents-wheel
 
 ## crates: packages the published crates, and builds each from its package
 crates: | check-tools
-	cargo package --workspace --exclude boardwire-agent --exclude boardwire-features --locked
+	cargo package --workspace --exclude boardwire-agent --exclude boardwire-conformance --exclude boardwire-features --locked
 
 ## pictures: draws the pictures of the docs from matches of bots
 pictures: binary

@@ -170,7 +170,7 @@ def test_invalid_configurations_are_rejected() -> None:
             env(seats=2, opponents=opponents)
     with pytest.raises(ValueError, match="must not be an empty list"):
         env(address=[])
-    with pytest.raises(ValueError, match="`server_args` is for a private server"):
+    with pytest.raises(ValueError, match="`server_args` and `binary` are for a private server"):
         env(address="127.0.0.1:1", server_args=["--threads", "1"])
     spaces = env(observation="ids")
     with pytest.raises(ValueError, match="no vector `observation`"):

@@ -104,6 +104,7 @@ def test_a_match_is_played_drawn_and_verified(game: str, tmp_path: Path) -> None
         run("kuhn" if game != "kuhn" else "liars_dice", "verify", str(replay))
 
 
+@pytest.mark.filterwarnings("ignore::boardwire.envs.IllegalActionWarning")
 def test_gymnasium_finds_the_games_of_a_server(own: boardwire.Client, game: str) -> None:
     name = {"kuhn": "boardwire/Kuhn-v0", "liars_dice": "boardwire/LiarsDice-v0"}[game]
     assert boardwire.register(own)[-1] == name
@@ -198,8 +199,8 @@ def test_a_new_game_is_the_example_under_another_name(tmp_path: Path) -> None:
     (tmp_path / "lib.rs").touch()
     (tmp_path / "Cargo.lock").write_bytes((ROOT / "examples/Cargo.lock").read_bytes())
     cargo = ["cargo", "--quiet", "--offline", "--config", f'build.target-dir="{ROOT}/target"']
-    for command in ("test", "build"):
-        subprocess.run([*cargo, command, "--release", "--workspace"], cwd=tmp_path, check=True, timeout=600)
+    for command in (["test"], ["build", "--bins"]):
+        subprocess.run([*cargo, *command, "--release", "--workspace"], cwd=tmp_path, check=True, timeout=600)
     play = [str(ROOT / "target/release/my_game9"), "play", "my_game9", "--seats", "mc:8,random"]
     played = subprocess.run(play, check=True, timeout=60, stdout=subprocess.PIPE, text=True)
     assert "place 1" in played.stdout
