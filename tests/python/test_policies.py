@@ -121,7 +121,7 @@ def test_an_error_for_an_unknown_policy_names_the_registered_ones(lion: Path) ->
         for game, seats, bot, message in [
             ("faraway", 2, "policy:tiger", "policy:lion"),
             ("faraway", 2, "policy:lion:best", "policy:lion"),
-            ("faraway", 3, "policy:lion", "`policy:lion` reads"),
+            ("faraway", 3, "policy:lion", "`policy:lion` is for faraway with 2 seats"),
             ("rauha", 2, "policy:tiger", "no registered policy reads this table"),
             ("faraway", 2, "policies", "policy:NAME"),
             ("faraway", 2, "search:tiger:8", "policy:lion"),

@@ -71,7 +71,8 @@ impl Tables {
     /// # Errors
     /// No bot has this name, or its policy cannot play at this table.
     pub fn bot(&self, table: &Table, name: &str) -> Result<Bot, UnknownBot> {
-        let find = |policy: &str| self.policies.find(policy, table.game.info(), table.digest);
+        let describe = |digest: &str| self.describe(digest);
+        let find = |policy: &str| self.policies.find(policy, table.game.info(), table.digest, describe);
         if name == STRONG { Bot::named(&self.strong(table)?, find) } else { Bot::named(name, find) }
     }
 
@@ -114,6 +115,17 @@ impl Tables {
             }
             found
         })
+    }
+
+    /// Describes the table of a network with this spec digest, for an error.
+    fn describe(&self, digest: &str) -> String {
+        let mut tables = self.policy_tables().iter().filter(|(_, own, _)| own == digest);
+        let Some(table) = tables.find_map(|(_, _, table)| table.as_ref()) else {
+            return format!("spec digest {digest}, which no table of this server has");
+        };
+        let info = table.game.info();
+        let options = info.options.all().iter().map(|(name, value)| format!(", {name}={value}"));
+        format!("{} with {} seats{}", info.id, info.seats, options.collect::<String>())
     }
 
     /// Returns the games with their catalogues.

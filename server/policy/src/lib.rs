@@ -95,11 +95,18 @@ impl Policies {
         Ok(Self { by_name })
     }
 
-    /// Returns the policy with this name for the table with this spec digest.
+    /// Returns the policy with this name for the table with this spec digest. `describe` turns the spec digest of another
+    /// table into text for an error.
     ///
     /// # Errors
     /// For an unknown name, the names of policies for this table; otherwise, what the network was made for.
-    pub fn find(&self, name: &str, table: &GameInfo, digest: Digest) -> Result<Arc<dyn Policy>, String> {
+    pub fn find(
+        &self,
+        name: &str,
+        table: &GameInfo,
+        digest: Digest,
+        describe: impl Fn(&str) -> String,
+    ) -> Result<Arc<dyn Policy>, String> {
         let spec = digest.to_string();
         let fits =
             |networks: &[Arc<Network>]| networks.iter().find(|network| network.spec() == spec).cloned();
@@ -113,11 +120,8 @@ impl Policies {
             });
         };
         let Some(network) = fits(networks) else {
-            let own: Vec<&str> = networks.iter().map(|network| network.spec()).collect();
-            return Err(format!(
-                "policies that read spec digest {spec}; `policy:{name}` reads {}",
-                own.join(", ")
-            ));
+            let own: Vec<String> = networks.iter().map(|network| describe(network.spec())).collect();
+            return Err(format!("policies for this table; `policy:{name}` is for {}", own.join(" and for ")));
         };
         let (bytes, actions) = (table.layout.bytes(), table.actions.count());
         if network.shape() != (bytes, actions) {

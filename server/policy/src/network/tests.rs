@@ -244,18 +244,19 @@ fn a_policy_is_found_for_the_table_that_it_reads() {
     };
     let policies = files(&[("lion", &for_two), ("lion", &for_three), ("cat", &for_two), ("odd", &for_both)]);
     let policies = policies.expect("they can play");
+    let digits = |digest: &str| digest[..8].to_owned();
     let find = |name: &str, info: &GameInfo| {
-        policies.find(name, info, info.digest()).map(|policy| policy.name().to_owned())
+        policies.find(name, info, info.digest(), digits).map(|policy| policy.name().to_owned())
     };
     assert_eq!(find("lion", two.info()), Ok("lion".to_owned()));
     assert_eq!(find("lion", three.info()), Ok("lion".to_owned()));
     assert_eq!(find("tiger", two.info()), Err("policy:cat, policy:lion".to_owned()));
-    let (own, other) = (two.info().digest(), three.info().digest());
-    let expected = format!("policies that read spec digest {other}; `policy:cat` reads {own}");
+    let own = two.info().digest();
+    let expected = format!("policies for this table; `policy:cat` is for {}", digits(&own.to_string()));
     assert_eq!(find("cat", three.info()), Err(expected));
     let odd = find("odd", three.info()).expect_err("its shape is wrong");
     assert!(odd.contains("`policy:odd` states the spec digest of this table, but reads"), "{odd}");
-    let none = Policies::default().find("lion", two.info(), own).expect_err("there is none");
+    let none = Policies::default().find("lion", two.info(), own, digits).expect_err("there is none");
     assert_eq!(none, "bots without a policy (no policy is registered)");
     let four = table(4);
     let none = find("tiger", four.info()).expect_err("none fits");
@@ -272,7 +273,7 @@ fn table(seats: u8) -> Arc<boardwire_games::faraway::Faraway> {
 fn play(policies: &Policies, name: &str, seats: u8) -> (Vec<(Seat, u8)>, Digest) {
     let game = table(seats);
     let (info, digest) = (game.info().clone(), game.info().digest());
-    let bot = Bot::named(name, |name| policies.find(name, &info, digest)).expect("it is registered");
+    let bot = Bot::named(name, |name| policies.find(name, &info, digest, str::to_owned)).expect("it is registered");
     let mut episode = Episode::seeded(game, 5);
     let mut rng: Vec<RngStream> =
         (0..u64::from(seats)).map(|seat| RngStream::new(5, BOT_STREAM + seat)).collect();
