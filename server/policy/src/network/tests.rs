@@ -273,7 +273,8 @@ fn table(seats: u8) -> Arc<boardwire_games::faraway::Faraway> {
 fn play(policies: &Policies, name: &str, seats: u8) -> (Vec<(Seat, u8)>, Digest) {
     let game = table(seats);
     let (info, digest) = (game.info().clone(), game.info().digest());
-    let bot = Bot::named(name, |name| policies.find(name, &info, digest, str::to_owned)).expect("it is registered");
+    let bot =
+        Bot::named(name, |name| policies.find(name, &info, digest, str::to_owned)).expect("it is registered");
     let mut episode = Episode::seeded(game, 5);
     let mut rng: Vec<RngStream> =
         (0..u64::from(seats)).map(|seat| RngStream::new(5, BOT_STREAM + seat)).collect();
