@@ -69,10 +69,10 @@ class Result:
         return list(dict.fromkeys(next(filter(None, match.groups())) for match in matches))
 
 
-def abort(suite: subprocess.Popen[str]) -> None:
-    """Aborts the processes that a suite still has. Those of pytest print where they are."""
+def end(suite: subprocess.Popen[str], by: signal.Signals) -> None:
+    """Ends the processes that a suite still has by a signal."""
     with contextlib.suppress(ProcessLookupError):
-        os.killpg(suite.pid, signal.SIGABRT)
+        os.killpg(suite.pid, by)
 
 
 def run(name: str, seconds: float) -> Result:
@@ -94,8 +94,9 @@ def run(name: str, seconds: float) -> Result:
         ) as suite,
         contextlib.ExitStack() as at_end,
     ):
-        at_end.callback(abort, suite)
-        limit = threading.Timer(min(seconds, threading.TIMEOUT_MAX), abort, [suite])
+        at_end.callback(end, suite, signal.SIGTERM)
+        # At this signal Python prints all threads.
+        limit = threading.Timer(min(seconds, threading.TIMEOUT_MAX), end, [suite, signal.SIGABRT])
         at_end.callback(limit.cancel)
         limit.start()
         assert suite.stdout

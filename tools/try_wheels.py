@@ -3,8 +3,8 @@
 Each environment is new and has no access to Rust or the sources of this checkout. Of the installed Pythons
 in the package's classifiers, one environment has the oldest, with the oldest dependencies. The other has the
 newest, with the newest dependencies. Both run the examples and the tests of the client. Then the script
-builds a wheel from the sources, runs the examples with it, and builds and plays the extension of
-a game in a crate of its own.
+builds a wheel from the sources and runs the examples with it. Last, it builds the extension of the crate
+examples/kuhn, and plays with it.
 """
 
 from __future__ import annotations
@@ -43,14 +43,13 @@ with boardwire.connect() as client:
         while not obs.over:
             obs = seat.act(int(obs.mask.argmax()))
 """
-#: Plays a game from an extension of its own.
+#: Plays with the extension of examples/kuhn.
 PLAY_OWN_GAME = """
 import boardwire
 
 with boardwire.connect("local:", module="kuhn_core") as client:
     with client.open_batch("kuhn", environments=8, seed=1) as batch:
-        step = batch.reset()
-        step = batch.step(step.mask.argmax(axis=1))
+        batch.step(batch.reset().mask.argmax(axis=1))
 """
 NO_ENV: Mapping[str, str] = {}
 
@@ -161,7 +160,7 @@ def try_wheels(folder: Path, python: str, target: Path, pins: list[str]) -> None
 
 
 def try_sources(source: Path, python: str, target: Path) -> None:
-    """Builds wheels from the sources and of a game, with the fast development profile, and plays."""
+    """Builds wheels of the sources and of examples/kuhn, with the fast development profile, and plays."""
     environment = Environment(target, python)
     with tarfile.open(source) as archive:
         if not any(name.endswith("/LICENSE") for name in archive.getnames()):

@@ -103,6 +103,14 @@ def test_a_server_lists_its_policies_with_their_tables(
     with boardwire.connect(server_args=[word for file in files for word in ("--policy", file)]) as offering:
         first, second, third = offering.server().policies
         faraway = offering.game("faraway", seats=2)
+        name = basic.option_specs[0].name
+        known = rf"is for faraway with 2 seats.* and for rauha with 3 seats.*{name}={changed.options[name]}"
+        for bot, tables in (
+            ("policy:lion", known),
+            ("policy:owl", f"an unknown table with spec digest {64 * '0'}"),
+        ):
+            with pytest.raises(errors.InvalidRequest, match=tables):
+                offering.create_match("rauha", players=["agent", bot])
     assert (first.name, first.game, first.seats) == ("lion", "faraway", 2)
     assert (first.options, first.spec_digest) == (faraway.options, faraway.digest)
     assert (second.name, second.game, second.seats) == ("lion", "rauha", 3)

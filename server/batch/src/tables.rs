@@ -121,7 +121,7 @@ impl Tables {
     fn describe(&self, digest: &str) -> String {
         let mut tables = self.policy_tables().iter().filter(|(_, own, _)| own == digest);
         let Some(table) = tables.find_map(|(_, _, table)| table.as_ref()) else {
-            return format!("spec digest {digest}, which no table of this server has");
+            return format!("an unknown table with spec digest {digest}");
         };
         let info = table.game.info();
         let options = info.options.all().iter().map(|(name, value)| format!(", {name}={value}"));
